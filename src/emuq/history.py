@@ -1,0 +1,60 @@
+"""What happened, one row an episode."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+
+class Episode(NamedTuple):
+    """One finished episode; `steps` counts environment steps since the agent was made."""
+
+    total_return: float
+    length: int
+    goal: bool
+    kappa: float
+    steps: int
+
+
+class History(Sequence[Episode]):
+    """A small table of episodes: `history[-1].length`, `history.to_dict()["return"]`."""
+
+    def __init__(self, episodes: Sequence[Episode] = ()) -> None:
+        self._episodes = list(episodes)
+
+    def append(self, episode: Episode) -> None:
+        self._episodes.append(episode)
+
+    def to_dict(self) -> dict[str, list]:
+        """Columns `return`, `length`, `goal`, `kappa`, `steps`."""
+        columns = zip(*self._episodes, strict=True) if self._episodes else ([],) * len(Episode._fields)
+        names = ["return", *Episode._fields[1:]]
+        return {name: list(column) for name, column in zip(names, columns, strict=True)}
+
+    @classmethod
+    def from_dict(cls, columns: dict[str, list]) -> History:
+        names = ["return", *Episode._fields[1:]]
+        return cls([Episode(*row) for row in zip(*(columns[name] for name in names), strict=True)])
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict())
+
+    @property
+    def first_goal(self) -> int | None:
+        """The number (from 1) of the first episode that reached the goal, or None."""
+        return next((i for i, episode in enumerate(self, start=1) if episode.goal), None)
+
+    def __len__(self) -> int:
+        return len(self._episodes)
+
+    def __getitem__(self, index):  # type: ignore[override]
+        chosen = self._episodes[index]
+        return History(chosen) if isinstance(index, slice) else chosen
+
+    def __iter__(self) -> Iterator[Episode]:
+        return iter(self._episodes)
+
+    def __repr__(self) -> str:
+        goals = sum(episode.goal for episode in self)
+        return f"History({len(self)} episodes, {goals} goals, first in episode {self.first_goal})"
