@@ -137,7 +137,9 @@ class Agent(abc.ABC):
             raise InputError(f"until is {until!r}: expected None or 'goal'")
         done, first = 0, len(self.history)
         with Progress(progress, episodes=episodes, steps=steps) as bar:
-            while (episodes is None or len(self.history) - first < episodes) and (steps is None or done < steps):
+            while (episodes is None or len(self.history) - first < episodes) and (
+                steps is None or done < steps
+            ):
                 episode, go_on = self._episode(env, None if steps is None else steps - done, callback, bar)
                 done += episode.length
                 if not go_on or (until == "goal" and episode.goal):
@@ -156,7 +158,9 @@ class Agent(abc.ABC):
             truncated = truncated or length == limit
             over = terminated or truncated
             goal = bool(info.get("is_success", terminated and reward > 0)) if over else False
-            transition = Transition(observation, action, float(reward), following, terminated, truncated, goal)
+            transition = Transition(
+                observation, action, float(reward), following, terminated, truncated, goal
+            )
             action = self._advance(transition)
             observation = following
             bar.step()
@@ -180,7 +184,9 @@ class Agent(abc.ABC):
             return None
         return np.array([self._rollout(env, 0.0, (len(self.history), i))[0] for i in range(episodes)])
 
-    def evaluate(self, episodes: int = 20, *, kappa: float = 0.0, seed: int = 0, env: gym.Env | None = None) -> History:
+    def evaluate(
+        self, episodes: int = 20, *, kappa: float = 0.0, seed: int = 0, env: gym.Env | None = None
+    ) -> History:
         """Run episodes without learning, on starts that learning never used; kappa = 0 exploits."""
         env, history, steps = self._environment(env), History(), 0
         for i in range(episodes):
@@ -231,12 +237,22 @@ class Agent(abc.ABC):
         checkpoint.write(path, checkpoint.flatten(state), meta)
 
     @classmethod
-    def load(cls, path: str | os.PathLike, env: gym.Env | Spaces) -> Self:
-        """The agent in a file written by `save`; loading runs no code from it."""
+    def load(
+        cls, path: str | os.PathLike, env: gym.Env | Spaces, *, kappa: float | Controller | None = None
+    ) -> Self:
+        """The agent in a file written by `save`; loading runs no code from it.
+
+        Pass a controller of your own as `kappa`: it goes on where it stopped. Any other starts afresh.
+        """
         arrays, meta = checkpoint.read(path, cls.name)
-        agent = cls(env, seed=meta["seed"], kappa=from_json(meta["kappa"]), **meta["options"])
-        state = checkpoint.unflatten({"agent": agent._get_state(), "controller": agent._controller_state}, arrays)
+        kappa = from_json(meta["kappa"]) if kappa is None else kappa
+        agent = cls(env, seed=meta["seed"], kappa=kappa, **meta["options"])
+        state = {"agent": agent._get_state()}
+        if same := to_json(agent._controller) == meta["kappa"]:
+            state["controller"] = agent._controller_state
+        state = checkpoint.unflatten(state, arrays)
         agent._set_state(state["agent"])
-        agent._controller_state = state["controller"]
+        if same:
+            agent._controller_state = state["controller"]
         agent.history = History.from_dict(meta["history"])
         return agent
