@@ -1,0 +1,1 @@
+"""Runs: what one is (spec), where its result is kept (store), and what carries it out (executors)."""

@@ -1,0 +1,87 @@
+"""One run as frozen data: equal specs are the same run, and their hash is its key in the store."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from emuq.errors import InputError
+
+# Raise when the meaning of a spec's fields changes; an experiment's own `revision` covers its own code.
+SPEC_VERSION = 1
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """key = sha256(canonical JSON of every field): whatever changes a result belongs in here.
+
+    `settings` are sorted (name, value) pairs of JSON values; `RunSpec.of` makes them from keywords.
+    `revision` is raised by an experiment when what its runs do changes, so that old rows are set aside.
+    """
+
+    experiment: str
+    agent: str
+    domain: str
+    seed: int
+    settings: tuple[tuple[str, Any], ...] = ()
+    revision: int = 1
+
+    @classmethod
+    def of(
+        cls, experiment: str, agent: str, domain: str, seed: int, *, revision: int = 1, **settings
+    ) -> RunSpec:
+        pairs = tuple(sorted((name, _frozen(name, value)) for name, value in settings.items()))
+        return cls(experiment, agent, domain, int(seed), pairs, revision)
+
+    def __getitem__(self, name: str) -> Any:
+        """A setting by its name: `spec["episodes"]`."""
+        return dict(self.settings)[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return dict(self.settings).get(name, default)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "version": SPEC_VERSION,
+            "experiment": self.experiment,
+            "agent": self.agent,
+            "domain": self.domain,
+            "seed": self.seed,
+            "settings": {name: _thawed(value) for name, value in self.settings},
+            "revision": self.revision,
+        }
+
+    def to_json(self) -> str:
+        """Canonical: keys sorted, no spaces, so that equal specs give equal bytes."""
+        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> RunSpec:
+        fields = json.loads(text)
+        if fields.get("version") != SPEC_VERSION:
+            raise InputError(f"spec version {fields.get('version')}: this emuq reads {SPEC_VERSION}")
+        named = {name: fields[name] for name in ("experiment", "agent", "domain", "seed", "revision")}
+        return cls.of(**named, **fields["settings"])
+
+    @cached_property
+    def key(self) -> str:
+        """The content hash, 32 hexadecimal digits."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:32]
+
+
+def _frozen(name: str, value: Any) -> Any:
+    """A JSON value with tuples for lists, so that a spec is hashable."""
+    if isinstance(value, list | tuple):
+        return tuple(_frozen(name, item) for item in value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise InputError(
+        f"setting {name} is a {type(value).__name__}: expected a number, text, None or a list of these"
+    )
+
+
+def _thawed(value: Any) -> Any:
+    return [_thawed(item) for item in value] if isinstance(value, tuple) else value
