@@ -1,0 +1,66 @@
+"""The data D: transitions in arrays of fixed capacity, with a count. Growing data never recompiles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Bool, Float, Int
+
+
+class Transitions(NamedTuple):
+    """Rows 0 to `count` - 1 are data, the rest is room. `terminal`: Q stops there (U goes on)."""
+
+    states: Float[Array, "n ds"]
+    actions: Float[Array, "n da"]
+    rewards: Float[Array, " n"]
+    next_states: Float[Array, "n ds"]
+    terminal: Bool[Array, " n"]
+    count: Int[Array, ""]
+
+    @property
+    def capacity(self) -> int:
+        return self.rewards.shape[0]
+
+
+def empty(capacity: int, state_dim: int, action_dim: int, dtype=jnp.float32) -> Transitions:
+    """Room for `capacity` transitions."""
+    return Transitions(
+        jnp.zeros((capacity, state_dim), dtype),
+        jnp.zeros((capacity, action_dim), dtype),
+        jnp.zeros(capacity, dtype),
+        jnp.zeros((capacity, state_dim), dtype),
+        jnp.zeros(capacity, bool),
+        jnp.zeros((), jnp.int32),
+    )
+
+
+def append(data: Transitions, state, action, reward, next_state, terminal) -> Transitions:
+    """One more row. In place when `data` is donated to a compiled function."""
+    i = data.count
+    return Transitions(
+        data.states.at[i].set(state),
+        data.actions.at[i].set(action),
+        data.rewards.at[i].set(reward),
+        data.next_states.at[i].set(next_state),
+        data.terminal.at[i].set(terminal),
+        i + 1,
+    )
+
+
+def grown(data: Transitions) -> Transitions:
+    """Twice the room, the same rows."""
+    widths = [(0, data.capacity)]
+    arrays = (jnp.pad(x, widths + [(0, 0)] * (x.ndim - 1)) for x in data[:-1])
+    return Transitions(*arrays, count=data.count)
+
+
+def chunk(data: Transitions, index: Int[Array, ""], size: int) -> tuple[Transitions, Float[Array, " size"]]:
+    """Rows [index * size, (index + 1) * size) and a mask that is 1 where a row is data. `size` divides capacity."""
+    start = index * size
+    rows = (jax.lax.dynamic_slice_in_dim(x, start, size) for x in data[:-1])
+    mask = start + jnp.arange(size) < data.count
+    return Transitions(*rows, count=data.count), mask
