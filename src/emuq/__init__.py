@@ -2,4 +2,26 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
+from emuq.domains.registration import register as _register
+
 __version__ = "0.1.0"
+
+# Where each public name is defined. Imported when first used, so that `import emuq` stays quick.
+_PUBLIC = {
+    "GoalOnly": "emuq.domains.goal_only",
+}
+
+_register()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'emuq' has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC})

@@ -1,0 +1,89 @@
+"""A goal-only environment over one of Gymnasium's own simulators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from emuq.domains import check_horizon
+from emuq.domains.actions import check_box
+from emuq.domains.base import HORIZON, REWARDS, choice
+
+Bounds = Sequence[tuple[float, float]]
+Judge = Callable[[Any, np.ndarray, dict], tuple[bool, bool]]
+
+
+class Wrapped(gym.Env):
+    """Steps `inner` and judges where it got: `judge(inner, observation, info)` gives (goal, failure).
+
+    +1 at the goal, -1 at a failure, which wins over a goal in the same step, 0 elsewhere; reward="classic" keeps
+    the simulator's own reward, and its own endings besides. Observations are clipped to `space`, wide enough
+    that a clipped one is a rarity; `normalisation` holds the bounds to scale observations with.
+    """
+
+    metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012 (Gymnasium's convention)
+
+    def __init__(
+        self,
+        inner: Any,
+        judge: Judge,
+        *,
+        space: Bounds,
+        normalisation: Bounds,
+        reward: str = "goal",
+        horizon: int = HORIZON,
+    ) -> None:
+        self.reward = choice("reward", reward, REWARDS)
+        self.inner = inner.unwrapped
+        self.metadata = {**self.metadata, "render_fps": self.inner.metadata["render_fps"]}
+        self.render_mode = self.inner.render_mode
+        self._judge = judge
+        self._horizon = check_horizon(horizon)
+        self._steps = 0
+        self._observation_low, self._observation_high = np.array(space, float).T.copy()
+        low, high = np.array(normalisation, float).T.copy()
+        self.normalisation = (low, high)
+        self.observation_space = gym.spaces.Box(
+            self._observation_low, self._observation_high, dtype=np.float64
+        )
+        self._low = np.asarray(self.inner.action_space.low, np.float64)
+        self._high = np.asarray(self.inner.action_space.high, np.float64)
+        self.action_space = gym.spaces.Box(self._low, self._high, dtype=np.float64)
+
+    @property
+    def horizon(self) -> int:
+        """Steps before truncation; `gym.make(..., max_episode_steps=n)` has the last word."""
+        limit = None if self.spec is None else self.spec.max_episode_steps
+        return self._horizon if limit is None else limit
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[np.ndarray, dict]:
+        super().reset(seed=seed)
+        observation, _ = self.inner.reset(seed=seed, options=options)
+        self._steps, self._limit = 0, self.horizon
+        return self._clip(observation), {}
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict]:
+        action = check_box(action, self._low, self._high)
+        observation, classic, ended, _, info = self.inner.step(action)
+        goal, failure = self._judge(self.inner, observation, info)
+        goal = bool(goal and not failure)
+        terminated = bool(goal or failure)
+        if self.reward == "classic":
+            reward, terminated = float(classic), terminated or bool(ended)
+        else:
+            reward = 1.0 if goal else -1.0 if failure else 0.0
+        self._steps += 1
+        truncated = not terminated and self._steps >= self._limit
+        return self._clip(observation), reward, terminated, truncated, {**info, "is_success": goal}
+
+    def _clip(self, observation: np.ndarray) -> np.ndarray:
+        return np.clip(observation, self._observation_low, self._observation_high, dtype=np.float64)
+
+    def render(self) -> Any:
+        return self.inner.render()
+
+    def close(self) -> None:
+        self.inner.close()
