@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import emuq
 from emuq.errors import InputError, MissingExtra
 
-COMMANDS = ("envs",)
+COMMANDS = ("envs", "reproduce")
 
 
 class Formatter(argparse.ArgumentDefaultsHelpFormatter):

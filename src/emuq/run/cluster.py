@@ -1,0 +1,83 @@
+"""Jobs on a Ray cluster. A job whose node is lost runs again elsewhere; the driver alone writes results."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Generator, Iterable
+from typing import Any
+
+from emuq.errors import InputError, MissingExtra
+from emuq.run.jobs import Job, Outcome, died, perform
+from emuq.run.local import threads
+
+RETRIES = 5  # attempts after a node or a worker process is lost
+CONNECT_SECONDS = 5.0
+
+
+class Ray:
+    """`address` of a cluster: host:port or ray://host:port; "auto" is this machine's, None a new one."""
+
+    def __init__(self, address: str | None = None, threads: int = 1) -> None:
+        self.address, self.threads = address, threads
+        self._ours = False
+
+    def run(self, jobs: Iterable[Job]) -> Generator[tuple[Job, Outcome]]:
+        """Each job with its outcome, as they end. Leaving the loop early cancels what has not."""
+        ray = self._connect()
+        options: dict[str, Any] = {
+            "num_cpus": self.threads,
+            "max_retries": RETRIES,
+            "runtime_env": {"env_vars": threads(self.threads)},
+        }
+        remote = ray.remote(**options)(perform)
+        pending = {remote.remote(job): job for job in jobs}
+        try:
+            while pending:
+                (done, *_), _ = ray.wait(list(pending), num_returns=1)
+                job = pending.pop(done)
+                try:
+                    outcome = ray.get(done)
+                except ray.exceptions.RayError as error:
+                    outcome = died(f"Ray lost this run: {str(error).splitlines()[0]}")
+                yield job, outcome
+        finally:
+            for reference in pending:
+                ray.cancel(reference, force=True)
+            if self._ours:
+                ray.shutdown()
+
+    def slots(self) -> int:
+        """How many runs the cluster carries out at once, now."""
+        return max(1, int(self._connect().cluster_resources().get("CPU", 1)) // self.threads)
+
+    def _connect(self) -> Any:
+        """The ray module, connected; `_ours` says that this object is to disconnect it."""
+        try:
+            import ray
+        except ImportError as error:
+            raise MissingExtra("ray", "ray") from error
+        if ray.is_initialized():
+            return ray
+        reach(self.address)
+        try:
+            ray.init(address=self.address, log_to_driver=False, configure_logging=False)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(
+                f"no Ray cluster at {self.address} ({reason}): start one with ray start --head"
+            ) from error
+        self._ours = True
+        return ray
+
+
+def reach(address: str | None) -> None:
+    """An error at once when nobody listens at host:port, instead of Ray's minute of retries."""
+    if address in (None, "auto", "local"):
+        return
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        raise InputError(f"address is {address!r}: expected host:port, ray://host:port or auto")
+    try:
+        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
+    except OSError as error:
+        raise InputError(f"no Ray cluster at {address} ({error}): start one with ray start --head") from error
