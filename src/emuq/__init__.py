@@ -1,4 +1,4 @@
-"""emuq: exploration as an objective of its own. Learn Q for the goal, U for exploration, act on Q + kappa U."""
+"""Exploration as an objective of its own: learn Q for the goal and U for exploration, act on Q + kappa U."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The goal-only domains: `make(name, **options)` gives a pure-JAX one, `gym.make("emuq/NAME-v0")` any of them."""
+"""The goal-only domains: `make(name, **options)` for a pure-JAX one, `gym.make("emuq/NAME-v0")` for any."""
 
 from __future__ import annotations
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import jax
@@ -13,6 +15,7 @@ import numpy as np
 from emuq import domains
 from emuq.domains.actions import check_box, check_discrete
 from emuq.domains.base import Domain, episode_keys, step_key
+from emuq.errors import InputError
 from emuq.precision import double
 
 
@@ -30,8 +33,9 @@ class Environment(gym.Env):
         self.domain = domains.make(domain, **options) if isinstance(domain, str) else domain
         self.render_mode = render_mode
         self._renderer: Any = None
-        self._first, self._next = compiled(self.domain)
-        self._state: Any = None
+        self._compiled = compiled(self.domain)
+        self._layout = self._compiled.layout
+        self._vector: Any = None
         self._action: Any = None
         self._steps = 0
         d = self.domain
@@ -56,58 +60,56 @@ class Environment(gym.Env):
 
     @property
     def state(self) -> Any:
-        """The domain's own state, for inspection and for setting (a test, a planner)."""
-        return None if self._state is None else self._state[0]
+        """The domain's own state, to look at and to set."""
+        return None if self._vector is None else self._layout.read(np.asarray(self._vector))
 
     @state.setter
     def state(self, state: Any) -> None:
-        with double():
-            self._state = (jax.tree.map(lambda old, new: jnp.asarray(new, old.dtype), self._state[0], state),
-                           *self._state[1:])  # fmt: skip
+        vector = np.array(self._vector)
+        vector[self._layout.state] = np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(state)])
+        self._vector = vector
 
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
         super().reset(seed=seed)
         # Without a seed the generator goes on from the last one, as Gymnasium asks.
         number = int(self.np_random.integers(2**32)) if seed is None else seed
         with double():
-            self._state, packed = self._first(np.uint64(number))
+            self._vector = self._compiled.first(np.uint64(number))
         self._steps, self._limit, self._action = 0, self.horizon, None
         if self.render_mode == "human":
             self.render()
-        return self._observation(np.asarray(packed)), {}
+        return self._observation(np.asarray(self._vector)), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        if self._vector is None:
+            raise InputError("step was called before reset: call reset(seed=...) first")
         if self.domain.num_actions is None:
             action = check_box(action, self._low, self._high)
         else:
             action = np.int32(check_discrete(action, self.domain.num_actions))
         with double():
-            self._state, packed = self._next(self._state, action)
-        *_, reward, terminated, goal = packed = np.asarray(packed)
+            self._vector = self._compiled.following(self._vector, action)
+        vector = np.asarray(self._vector)
+        reward, terminated, goal = vector[-3:].tolist()
         self._steps += 1
         self._action = action
         truncated = not terminated and self._steps >= self._limit
         if self.render_mode == "human":
             self.render()
-        return (
-            self._observation(packed[:-3]),
-            float(reward),
-            bool(terminated),
-            truncated,
-            {"is_success": bool(goal)},
-        )
+        return self._observation(vector), reward, bool(terminated), truncated, {"is_success": bool(goal)}
 
-    def _observation(self, packed: np.ndarray) -> Any:
-        return packed.copy() if self.domain.num_states is None else int(packed[0])
+    def _observation(self, vector: np.ndarray) -> Any:
+        observation = vector[self._layout.observation]
+        return observation.copy() if self.domain.num_states is None else int(observation[0])
 
     def render(self) -> np.ndarray | None:
         from emuq.domains.rendering import renderer
 
-        if self.render_mode is None or self._state is None:
+        if self.render_mode is None or self._vector is None:
             return None
         if self._renderer is None:
             self._renderer = renderer(self.domain, self.render_mode)
-        return self._renderer.draw(jax.tree.map(np.asarray, self._state[0]), self._action)
+        return self._renderer.draw(self.state, self._action)
 
     def close(self) -> None:
         if self._renderer is not None:
@@ -115,26 +117,64 @@ class Environment(gym.Env):
             self._renderer = None
 
 
-@lru_cache(maxsize=256)
-def compiled(domain: Domain) -> tuple[Any, Any]:
-    """`first(seed)` and `next(carry, action)`, compiled once a domain.
+class Layout:
+    """How an environment travels between Python and the compiled step: as one vector of doubles.
 
-    Everything that Python needs comes back in one vector, observation, reward, terminated, goal: fetching an
-    array costs more than computing it.
+    [state, key of the episode's steps, t, observation, reward, terminated, goal]. Handing over one array costs a
+    third of handing over ten; doubles hold every 32-bit number of a state or a key exactly.
     """
 
-    def observation(state: Any) -> jax.Array:
-        return jnp.ravel(jnp.asarray(domain.observe(state), float))
+    def __init__(self, domain: Domain) -> None:
+        state = jax.eval_shape(domain.reset, jax.eval_shape(lambda: jax.random.key(0)))
+        self._leaves, self._tree = jax.tree.flatten(state)
+        sizes = [math.prod(leaf.shape) for leaf in self._leaves]
+        self._ends = np.cumsum(sizes).tolist()
+        self.state = slice(0, self._ends[-1])
+        self.key = slice(self._ends[-1], self._ends[-1] + 2)
+        self.time = self._ends[-1] + 2
+        self.observation = slice(self.time + 1, -3)
 
-    def first(seed: jax.Array) -> tuple[Any, jax.Array]:
-        reset, steps = episode_keys(seed)  # type: ignore[arg-type]
-        state = domain.reset(reset)
-        return (state, jax.random.key_data(steps), jnp.zeros((), jnp.int32)), observation(state)
+    def read(self, vector: Any) -> Any:
+        """The state in a vector (of JAX's or of NumPy's)."""
+        starts = [0, *self._ends]
+        leaves = [
+            vector[start:end].reshape(leaf.shape).astype(leaf.dtype)
+            for start, end, leaf in zip(starts, self._ends, self._leaves, strict=False)
+        ]
+        return jax.tree.unflatten(self._tree, leaves)
 
-    def following(carry: Any, action: jax.Array) -> tuple[Any, jax.Array]:
-        state, steps, t = carry
-        result = domain.step(state, action, step_key(jax.random.wrap_key_data(steps), t))
-        ends = jnp.stack([result.reward, result.terminated, result.goal]).astype(float)
-        return (result.state, steps, t + 1), jnp.concatenate([observation(result.state), ends])
+    def write(self, state: Any) -> Any:
+        """The state as the beginning of a vector."""
+        return jnp.concatenate([jnp.ravel(leaf).astype(float) for leaf in jax.tree.leaves(state)])
 
-    return jax.jit(first), jax.jit(following)
+
+class Compiled(NamedTuple):
+    """`first(seed)` and `following(vector, action)` give vectors; `layout` reads them."""
+
+    first: Callable[[Any], jax.Array]
+    following: Callable[[Any, Any], jax.Array]
+    layout: Layout
+
+
+@lru_cache(maxsize=256)
+def compiled(domain: Domain) -> Compiled:
+    """The compiled functions of a domain, shared by all its environments."""
+    with double():
+        layout = Layout(domain)
+
+    def vector(state: Any, key: jax.Array, t: jax.Array, *ends: Any) -> jax.Array:
+        observation = jnp.ravel(domain.observe(state))
+        rest = [key, t[None], observation, jnp.stack([jnp.asarray(end, float) for end in ends])]
+        return jnp.concatenate([layout.write(state), *(part.astype(float) for part in rest)])
+
+    def first(seed: jax.Array) -> jax.Array:
+        reset, steps = episode_keys(seed)
+        return vector(domain.reset(reset), jax.random.key_data(steps), jnp.zeros(()), 0.0, False, False)
+
+    def following(before: jax.Array, action: jax.Array) -> jax.Array:
+        data, t = before[layout.key].astype(jnp.uint32), before[layout.time]
+        key = step_key(jax.random.wrap_key_data(data), t.astype(jnp.int32))
+        result = domain.step(layout.read(before), action, key)
+        return vector(result.state, data, t + 1, result.reward, result.terminated, result.goal)
+
+    return Compiled(jax.jit(first), jax.jit(following), layout)

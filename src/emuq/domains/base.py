@@ -20,7 +20,7 @@ REWARDS = ("goal", "classic")
 
 
 class Step(NamedTuple):
-    """The outcome of one step. `terminated` is true at the goal and at a failure, `goal` at the goal alone."""
+    """The outcome of one step. `terminated`: at the goal or at a failure; `goal`: at the goal alone."""
 
     state: Any
     reward: jax.Array
@@ -32,10 +32,10 @@ class Step(NamedTuple):
 class Domain:
     """A domain as data.
 
-    `observation_low`, `observation_high` are the bounds to normalise with; `space_low`, `space_high` those that
-    every observation obeys (the same ones where they are None). Continuous actions lie in [`action_low`,
-    `action_high`]; discrete ones are 0 .. `num_actions` - 1. A tabular domain observes an index below
-    `num_states`.
+    `observation_low`, `observation_high` are the bounds to normalise with; `space_low`, `space_high` those
+    that every observation obeys (the same ones where they are None). Continuous actions lie in
+    [`action_low`, `action_high`]; discrete ones are 0 .. `num_actions` - 1. A tabular domain observes an
+    index below `num_states`.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Domain:
     horizon: int = HORIZON
 
 
-def episode_keys(seed: int) -> tuple[jax.Array, jax.Array]:
+def episode_keys(seed: int | jax.Array) -> tuple[jax.Array, jax.Array]:
     """The keys of the episode that `reset(seed=seed)` starts: one for `reset`, and the stream for the steps.
 
     The Gymnasium adapter and a compiled loop that both use these see the same episode.

@@ -15,8 +15,8 @@ CART_MASS, POLE_MASS, HALF_LENGTH = 1.0, 0.1, 0.5
 GOAL_COSINE, TRACK = 0.8, 2.4
 # Leaving the track costs as much as the worst reward, -2, for ever at a discount of 0.99: it never pays.
 CLASSIC_FAILURE = -200.0
-# No observation is outside: the goal ends an episode before the angle leaves (0.64, 5.64) by more than a step,
-# and 4.8 m of track at the largest force and the pole's swing allow less than these velocities.
+# No observation is outside: the goal ends an episode as soon as the angle leaves (0.64, 5.64), and 4.8 m of
+# track at the largest force and the pole's swing allow less than these velocities.
 SPACE_LOW, SPACE_HIGH = (-3.4, -20.0, -5.4, -30.0), (3.4, 20.0, 6.35, 30.0)
 
 

@@ -11,7 +11,7 @@ ADAPTER = "emuq.domains.adapter:Environment"
 
 
 class Entry(NamedTuple):
-    """`maker` is "module:function" in `emuq.domains`, a pure domain's constructor, or "" for a wrapped one."""
+    """`maker` is "module:function" in `emuq.domains`: a pure domain's constructor; "" for a wrapped one."""
 
     name: str
     observation: str
@@ -68,7 +68,7 @@ ENTRIES = (
         "the first state", 500, "Osband et al. (2014)", "chain:chain",
     ),
     Entry(
-        "CliffWalking", "Discrete(48)", "Discrete(4)", "cell 47", "none (the cliff costs 1, back to the start)",
+        "CliffWalking", "Discrete(48)", "Discrete(4)", "cell 47", "none (the cliff costs 1 and leads back)",
         "cell 36", 500, "CliffWalking-v1", "cliff_walking:cliff_walking",
     ),
     Entry(

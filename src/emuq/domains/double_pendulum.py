@@ -18,7 +18,7 @@ GOAL_HEIGHT = 1.0
 
 
 class State(NamedTuple):
-    """Angle of the first link from hanging, of the second from the first, both wrapped, and their velocities."""
+    """Angle of the first link from hanging, of the second from the first (both wrapped); their velocities."""
 
     angle_1: jax.Array
     angle_2: jax.Array

@@ -1,4 +1,4 @@
-"""MountainCar: leave a valley with too weak an engine. The physics of Gymnasium's MountainCarContinuous-v0."""
+"""MountainCar: leave a valley on too weak an engine. The physics of Gymnasium's MountainCarContinuous-v0."""
 
 from __future__ import annotations
 

@@ -22,14 +22,16 @@ LANDER_SCALE = (
 )  # fmt: skip
 # Gymnasium's own bounds leave out what a lander that spins or climbs for 500 steps reaches.
 LANDER_SPACE = (
-    (-2.5, 2.5), (-2.5, 40.0), (-20.0, 20.0), (-20.0, 20.0), (-80.0, 80.0), (-40.0, 40.0), (0.0, 1.0), (0.0, 1.0),
+    (-2.5, 2.5), (-2.5, 40.0), (-20.0, 20.0), (-20.0, 20.0), (-80.0, 80.0), (-40.0, 40.0),
+    (0.0, 1.0), (0.0, 1.0),
 )  # fmt: skip
 REACHER_SCALE = (
     *((-1.0, 1.0),) * 4, (-0.2, 0.2), (-0.2, 0.2), (-40.0, 40.0), (-40.0, 40.0), (-0.41, 0.41), (-0.41, 0.41),
 )  # fmt: skip
 # A joint under full torque against its damping tends to 200 rad/s.
 REACHER_SPACE = (
-    *((-1.0, 1.0),) * 4, (-0.27, 0.27), (-0.27, 0.27), (-210.0, 210.0), (-210.0, 210.0), (-0.5, 0.5), (-0.5, 0.5),
+    *((-1.0, 1.0),) * 4, (-0.27, 0.27), (-0.27, 0.27), (-210.0, 210.0), (-210.0, 210.0),
+    (-0.5, 0.5), (-0.5, 0.5),
 )  # fmt: skip
 HOPPER_SCALE = (
     (-0.1, 1.3), (-0.25, 0.02), (-0.4, 0.025), (-0.4, 0.03), (-0.32, 0.7), *((-7.0, 7.0),) * 6,
@@ -41,8 +43,10 @@ HOPPER_SPACE = (
 
 
 def lunar_lander(render_mode: str | None = None, **options: Any) -> Wrapped:
-    """Goal: (x, y) within 0.05 of the pad's centre, tested at every step. Failure: the body touches the ground,
-    or |x| >= 1. Coming to rest elsewhere ends an episode only under the classic reward, as in Gymnasium."""
+    """Goal: (x, y) within 0.05 of the pad's centre, at any step. Failure: the body touches the ground, or |x| >= 1.
+
+    Coming to rest elsewhere ends an episode only under the classic reward, as in Gymnasium.
+    """
     try:
         from gymnasium.envs.box2d.lunar_lander import LunarLander
     except (ImportError, DependencyNotInstalled) as error:

@@ -29,7 +29,7 @@ def decode(state):
 
 
 def starts() -> np.ndarray:
-    """Gymnasium's 300 equally likely starts: taxi anywhere, passenger at a landmark that is not the destination."""
+    """Gymnasium's 300 starts: taxi anywhere, passenger at a landmark other than the destination."""
     states = np.arange(NUM_STATES)
     _, _, passenger, destination = decode(states)
     return states[(passenger != IN_TAXI) & (passenger != destination)]

@@ -19,9 +19,9 @@ Judge = Callable[[Any, np.ndarray, dict], tuple[bool, bool]]
 class Wrapped(gym.Env):
     """Steps `inner` and judges where it got: `judge(inner, observation, info)` gives (goal, failure).
 
-    +1 at the goal, -1 at a failure, which wins over a goal in the same step, 0 elsewhere; reward="classic" keeps
-    the simulator's own reward, and its own endings besides. Observations are clipped to `space`, wide enough
-    that a clipped one is a rarity; `normalisation` holds the bounds to scale observations with.
+    +1 at the goal, -1 at a failure, which wins over a goal in the same step, 0 elsewhere; reward="classic"
+    keeps the simulator's own reward, and its own endings besides. Observations are clipped to `space`, wide
+    enough that a clipped one is a rarity; `normalisation` holds the bounds to scale observations with.
     """
 
     metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012 (Gymnasium's convention)

@@ -1,0 +1,114 @@
+"""Pictures of the pure-JAX domains: Gymnasium's own painters where there is one, ours for Chain."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Protocol
+
+import numpy as np
+
+from emuq.domains.base import Domain
+from emuq.errors import MissingExtra
+
+
+class Renderer(Protocol):
+    """`draw` gives pixels (rgb_array), or shows them and gives None (human)."""
+
+    def draw(self, state: Any, action: Any) -> np.ndarray | None: ...
+
+    def close(self) -> None: ...
+
+
+# The original whose painter shows our state.
+ORIGINALS = {
+    "SinglePendulum": "classic_control.pendulum:PendulumEnv",
+    "MountainCar": "classic_control.continuous_mountain_car:Continuous_MountainCarEnv",
+    "DoublePendulum": "classic_control.acrobot:AcrobotEnv",
+    "CartpoleSwingUp": "classic_control.cartpole:CartPoleEnv",
+    "CliffWalking": "toy_text.cliffwalking:CliffWalkingEnv",
+    "Taxi": "toy_text.taxi:TaxiEnv",
+}
+
+
+def renderer(domain: Domain, mode: str) -> Renderer:
+    """The painter of a domain; pygame is needed from here on."""
+    try:
+        import pygame  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("pygame", "render") from error
+    if domain.name == "Chain":
+        return ChainPainter(domain, mode)
+    return OriginalPainter(domain, mode)
+
+
+class OriginalPainter:
+    """Puts our state into Gymnasium's original and lets it draw."""
+
+    def __init__(self, domain: Domain, mode: str) -> None:
+        module, name = ORIGINALS[domain.name].split(":")
+        self._original = getattr(importlib.import_module(f"gymnasium.envs.{module}"), name)(render_mode=mode)
+        self._tabular = domain.num_states is not None
+        self._torque = 2.0 if domain.name == "SinglePendulum" else 1.0
+
+    def draw(self, state: Any, action: Any) -> np.ndarray | None:
+        if self._tabular:
+            self._original.s = int(state)
+            self._original.lastaction = None if action is None else int(action)
+        else:
+            self._original.state = np.array([float(number) for number in state])
+            self._original.last_u = None if action is None else self._torque * float(action[0])
+        return self._original.render()
+
+    def close(self) -> None:
+        self._original.close()
+
+
+class ChainPainter:
+    """The states as circles in a row, folded into lines of 20; the agent filled, the goal green."""
+
+    CELL, MARGIN, PER_LINE, FPS = 48, 16, 20, 8
+    PAPER, INK, AGENT, GOAL = (255, 255, 255), (60, 60, 60), (40, 90, 180), (60, 160, 80)
+
+    def __init__(self, domain: Domain, mode: str) -> None:
+        self._length = domain.num_states or int(domain.observation_high[0]) + 1
+        self._mode = mode
+        lines = -(-self._length // self.PER_LINE)
+        columns = min(self._length, self.PER_LINE)
+        self._size = (columns * self.CELL + 2 * self.MARGIN, lines * self.CELL + 2 * self.MARGIN)
+        self._window: Any = None
+
+    def draw(self, state: Any, action: Any) -> np.ndarray | None:
+        import pygame
+
+        pygame.font.init()
+        surface = pygame.Surface(self._size)
+        surface.fill(self.PAPER)
+        font = pygame.font.Font(None, 22)
+        for k in range(self._length):
+            line, column = divmod(k, self.PER_LINE)
+            x, y = (self.MARGIN + int((i + 0.5) * self.CELL) for i in (column, line))
+            if column + 1 < self.PER_LINE and k + 1 < self._length:
+                pygame.draw.line(surface, self.INK, (x + 17, y), (x + self.CELL - 17, y), 2)
+            here, goal = k == int(state), k == self._length - 1
+            colour = self.AGENT if here else self.GOAL if goal else self.INK
+            pygame.draw.circle(surface, colour, (x, y), 17, 0 if here or goal else 2)
+            label = font.render(str(k + 1), True, self.PAPER if here or goal else self.INK)
+            surface.blit(label, label.get_rect(center=(x, y)))
+        if self._mode == "rgb_array":
+            return np.transpose(pygame.surfarray.array3d(surface), (1, 0, 2))
+        if self._window is None:
+            pygame.display.init()
+            self._window = pygame.display.set_mode(self._size)
+            self._clock = pygame.time.Clock()
+        self._window.blit(surface, (0, 0))
+        pygame.event.pump()
+        pygame.display.flip()
+        self._clock.tick(self.FPS)
+        return None
+
+    def close(self) -> None:
+        if self._window is not None:
+            import pygame
+
+            pygame.display.quit()
+            self._window = None
