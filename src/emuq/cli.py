@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import emuq
 from emuq.errors import InputError, MissingExtra
 
-COMMANDS = ("envs", "reproduce")
+COMMANDS = ("envs", "reproduce", "report")
 
 
 class Formatter(argparse.ArgumentDefaultsHelpFormatter):

@@ -1,0 +1,112 @@
+"""Everything a report says, as data: from a store, or from the `report.json` of an earlier report."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from emuq import experiments
+from emuq.errors import InputError
+from emuq.experiments.base import Claim, Experiment, Row, Table
+from emuq.experiments.plan import finished
+from emuq.report.summary import summarise
+from emuq.run.store import Store
+
+JSON_FILE = "report.json"
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment of a report."""
+
+    experiment: Experiment
+    rows: Sequence[Row]
+    claims: Sequence[Claim]
+    tables: Sequence[Table]
+    errors: Sequence[str]
+    set_aside: int
+
+    @property
+    def seeds(self) -> int:
+        return len({row.spec.seed for row in self.rows})
+
+
+@dataclass(frozen=True)
+class Report:
+    """The sections in the order of the paper, and where their runs came from."""
+
+    sections: Sequence[Section]
+    versions: dict[str, list[str]] = field(default_factory=dict)
+    hosts: Sequence[str] = ()
+    unknown: Sequence[str] = ()
+
+    @property
+    def claims(self) -> list[Claim]:
+        return [claim for section in self.sections for claim in section.claims]
+
+    @property
+    def runs(self) -> int:
+        """Runs, those shared by two experiments counted once."""
+        return len({row.spec.key for section in self.sections for row in section.rows})
+
+    @property
+    def seconds(self) -> float:
+        """Compute time of all runs."""
+        return sum({row.spec.key: row.seconds for section in self.sections for row in section.rows}.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `emuq report --json` prints."""
+        return {
+            "rows": [row for section in self.sections for row in summarise(section.experiment, section.rows)],
+            "claims": [claim.to_dict() for claim in self.claims],
+            "runs": self.runs,
+            "failed": sum(len(section.errors) for section in self.sections),
+            "seconds": round(self.seconds, 1),
+            "versions": self.versions,
+            "hosts": list(self.hosts),
+        }
+
+
+def collect(folder: str | Path, names: Sequence[str] = ()) -> Report:
+    """The report of a folder's store: of the experiments named, or of all that have a run."""
+    sections, versions, hosts = [], {}, Counter()
+    with Store(folder, create=False) as store:
+        stored = set(store.experiments())
+        known = experiments.every()
+        for experiment in experiments.named(names):
+            if experiment.runs_of not in stored:
+                continue
+            rows, errors, set_aside = finished(experiment, store)
+            claims, tables = (experiment.claims(rows), experiment.tables(rows)) if rows else ([], [])
+            sections.append(Section(experiment, rows, claims, tables, errors, set_aside))
+            for record in store.records(experiment.runs_of):
+                hosts[f"{record.provenance['host']} ({record.provenance['device']})"] += 1
+                for package, version in record.provenance["versions"].items():
+                    versions.setdefault(package, set()).add(version)
+    if not sections:
+        raise InputError(
+            f"{folder} has no run of {' '.join(names) or 'any experiment'}: run emuq reproduce first"
+        )
+    unknown = sorted(stored - {experiment.runs_of for experiment in known.values()})
+    plain = {package: sorted(found) for package, found in sorted(versions.items())}
+    return Report(sections, plain, [host for host, _ in hosts.most_common()], unknown)
+
+
+def read_json(folder: str | Path) -> dict[str, Any]:
+    """The `report.json` that a report left in a folder."""
+    path = Path(folder) / JSON_FILE
+    try:
+        found = json.loads(path.read_text())
+        return {"rows": found["rows"], "claims": found["claims"], **found}
+    except FileNotFoundError as error:
+        raise InputError(
+            f"neither results.sqlite nor {JSON_FILE} in {folder}: run emuq reproduce first"
+        ) from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path} is not a report of emuq ({error}): make it again with emuq report"
+        ) from error
