@@ -41,11 +41,8 @@ def _make(name: str, horizon: int | None = None, **options: Any) -> Domain:
         if option not in known:
             raise InputError(f"{name} has no option {option!r}: expected {', '.join([*known, 'horizon'])}")
     domain = maker(**options)
-    return domain if horizon is None else replace(domain, horizon=check_horizon(horizon))
-
-
-def check_horizon(horizon: int) -> int:
-    """`horizon` itself, or an error: episodes have at least one step."""
+    if horizon is None:
+        return domain
     if not isinstance(horizon, int) or horizon < 1:
         raise InputError(f"horizon is {horizon!r}: expected a whole number from 1")
-    return horizon
+    return replace(domain, horizon=horizon)

@@ -24,12 +24,15 @@ class Environment(gym.Env):
 
     `reset(seed=s)` fixes the start and every random number of the episode (`base.episode_keys`), so that a
     compiled loop with the same keys walks the same episode. `info["is_success"]` is in every step's info.
-    `normalisation` holds the bounds to scale observations with.
+    `normalisation` holds the bounds to scale observations with. Truncation is `gym.make`'s part
+    (`max_episode_steps`, the domain's horizon by default).
     """
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 30}  # noqa: RUF012 (Gymnasium's convention)
 
     def __init__(self, domain: Domain | str, render_mode: str | None = None, **options: Any) -> None:
+        if "horizon" in options:
+            raise InputError("horizon is no option of gym.make: expected max_episode_steps")
         self.domain = domains.make(domain, **options) if isinstance(domain, str) else domain
         self.render_mode = render_mode
         self._renderer: Any = None
@@ -37,7 +40,6 @@ class Environment(gym.Env):
         self._layout = self._compiled.layout
         self._vector: Any = None
         self._action: Any = None
-        self._steps = 0
         d = self.domain
         if d.num_states is None:
             low = np.array(d.observation_low if d.space_low is None else d.space_low)
@@ -51,12 +53,6 @@ class Environment(gym.Env):
             self.action_space: gym.Space = gym.spaces.Box(self._low, self._high, dtype=np.float64)
         else:
             self.action_space = gym.spaces.Discrete(d.num_actions)
-
-    @property
-    def horizon(self) -> int:
-        """Steps before truncation; `gym.make(..., max_episode_steps=n)` has the last word."""
-        limit = None if self.spec is None else self.spec.max_episode_steps
-        return self.domain.horizon if limit is None else limit
 
     @property
     def state(self) -> Any:
@@ -75,7 +71,7 @@ class Environment(gym.Env):
         number = int(self.np_random.integers(2**32)) if seed is None else seed
         with double():
             self._vector = self._compiled.first(np.uint64(number))
-        self._steps, self._limit, self._action = 0, self.horizon, None
+        self._action = None
         if self.render_mode == "human":
             self.render()
         return self._observation(np.asarray(self._vector)), {}
@@ -91,12 +87,10 @@ class Environment(gym.Env):
             self._vector = self._compiled.following(self._vector, action)
         vector = np.asarray(self._vector)
         reward, terminated, goal = vector[-3:].tolist()
-        self._steps += 1
         self._action = action
-        truncated = not terminated and self._steps >= self._limit
         if self.render_mode == "human":
             self.render()
-        return self._observation(vector), reward, bool(terminated), truncated, {"is_success": bool(goal)}
+        return self._observation(vector), reward, bool(terminated), False, {"is_success": bool(goal)}
 
     def _observation(self, vector: np.ndarray) -> Any:
         observation = vector[self._layout.observation]
@@ -120,8 +114,8 @@ class Environment(gym.Env):
 class Layout:
     """How an environment travels between Python and the compiled step: as one vector of doubles.
 
-    [state, key of the episode's steps, t, observation, reward, terminated, goal]. Handing over one array costs a
-    third of handing over ten; doubles hold every 32-bit number of a state or a key exactly.
+    [state, key of the episode's steps, t, observation, reward, terminated, goal]. Handing over one array
+    costs a third of handing over ten; doubles hold every 32-bit number of a state or a key exactly.
     """
 
     def __init__(self, domain: Domain) -> None:

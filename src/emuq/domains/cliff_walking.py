@@ -22,7 +22,6 @@ def cliff_walking(slip: float = 0.01, reward_scale: float = 1.0, reward: str = "
     """
     choice("reward", reward, REWARDS)
     probability("slip", slip)
-    rows, columns = jnp.array(ROW_STEPS, jnp.int32), jnp.array(COLUMN_STEPS, jnp.int32)
 
     def reset(key: jax.Array) -> jax.Array:
         del key
@@ -33,8 +32,8 @@ def cliff_walking(slip: float = 0.01, reward_scale: float = 1.0, reward: str = "
         other = jax.random.randint(direction_key, (), 0, NUM_ACTIONS, jnp.int32)
         slips = jax.random.uniform(slip_key) < slip
         direction = jnp.where(slips, other, jnp.asarray(action, jnp.int32))
-        row = jnp.clip(state // COLUMNS + rows[direction], 0, ROWS - 1)
-        column = jnp.clip(state % COLUMNS + columns[direction], 0, COLUMNS - 1)
+        row = jnp.clip(state // COLUMNS + jnp.array(ROW_STEPS, jnp.int32)[direction], 0, ROWS - 1)
+        column = jnp.clip(state % COLUMNS + jnp.array(COLUMN_STEPS, jnp.int32)[direction], 0, COLUMNS - 1)
         falls = (row == ROWS - 1) & (column > 0) & (column < COLUMNS - 1)
         after = jnp.where(falls, START, row * COLUMNS + column).astype(jnp.int32)
         goal = after == GOAL

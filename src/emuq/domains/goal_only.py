@@ -16,12 +16,15 @@ TERMINATION = "termination"
 class GoalOnly(gym.Wrapper):
     """+1 and termination at the goal, -1 and termination at a failure, 0 elsewhere.
 
-    `goal` and `failure` are predicates on (observation, reward, info) after a step, the reward being the inner
-    environment's own; or "termination", the inner environment's own ending. A termination that is neither is
-    kept, with reward 0: nothing goes on after it. A failure wins over a goal in the same step.
+    `goal` and `failure` are predicates on (observation, reward, info) after a step, the reward being the
+    inner environment's own; or "termination", the inner environment's own ending. A termination that is
+    neither is kept, with reward 0: nothing goes on after it. A failure wins over a goal in the same step.
     `info["is_success"]` is in every step's info, and `info["reward"]` keeps the inner environment's reward.
 
-        env = emuq.GoalOnly(gym.make("CartPole-v1"), goal=lambda o, r, i: abs(o[0]) > 1, failure="termination")
+        def high(observation, reward, info):
+            return observation[0] > 1.3
+
+        env = emuq.GoalOnly(gym.make("Hopper-v5"), goal=high, failure="termination")
     """
 
     def __init__(self, env: gym.Env, goal: Predicate | str, failure: Predicate | str | None = None) -> None:

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium as gym
+from gymnasium.utils import RecordConstructorArgs
 
 from emuq.domains.catalogue import ADAPTER, ENTRIES
 
 
-def register() -> None:
-    """`gym.make("emuq/NAME-v0", **options)` for every entry of the catalogue.
+class OneEnding(gym.Wrapper, RecordConstructorArgs):
+    """An episode that terminates on its last step is not truncated as well, as Gymnasium's limit would say."""
 
-    No `max_episode_steps`: the environments truncate by themselves at their horizon, since Gymnasium's own
-    time limit would flag an episode that ends at the goal on its last step as truncated too.
-    """
+    def __init__(self, env: gym.Env) -> None:
+        RecordConstructorArgs.__init__(self)
+        gym.Wrapper.__init__(self, env)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict]:
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, reward, terminated, truncated and not terminated, info
+
+
+def register() -> None:
+    """`gym.make("emuq/NAME-v0", **options)` for every entry of the catalogue."""
     for entry in ENTRIES:
         if entry.id not in gym.registry:
-            # PassiveEnvChecker only repeats what the tests assert of every id.
-            kwargs = {"domain": entry.name} if entry.entry_point == ADAPTER else {}
-            gym.register(entry.id, entry_point=entry.entry_point, kwargs=kwargs, disable_env_checker=True)
+            gym.register(
+                entry.id,
+                entry_point=entry.entry_point,
+                kwargs={"domain": entry.name} if entry.entry_point == ADAPTER else {},
+                max_episode_steps=entry.horizon,
+                # It repeats at run time what the tests assert of every id.
+                disable_env_checker=True,
+                additional_wrappers=(OneEnding.wrapper_spec(),),
+            )

@@ -1,6 +1,6 @@
 """LunarLander (Box2D), Reacher and Hopper (MuJoCo): Gymnasium's own, made goal-only.
 
-Each takes `reward`, `horizon` and `render_mode`.
+Each takes `reward` and `render_mode`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LANDER_SCALE = (
 )  # fmt: skip
 # Gymnasium's own bounds leave out what a lander that spins or climbs for 500 steps reaches.
 LANDER_SPACE = (
-    (-2.5, 2.5), (-2.5, 40.0), (-20.0, 20.0), (-20.0, 20.0), (-80.0, 80.0), (-40.0, 40.0),
+    (-2.5, 2.5), (-2.5, 60.0), (-20.0, 20.0), (-20.0, 20.0), (-80.0, 80.0), (-40.0, 40.0),
     (0.0, 1.0), (0.0, 1.0),
 )  # fmt: skip
 REACHER_SCALE = (
@@ -42,8 +42,8 @@ HOPPER_SPACE = (
 )  # fmt: skip
 
 
-def lunar_lander(render_mode: str | None = None, **options: Any) -> Wrapped:
-    """Goal: (x, y) within 0.05 of the pad's centre, at any step. Failure: the body touches the ground, or |x| >= 1.
+def lunar_lander(render_mode: str | None = None, reward: str = "goal") -> Wrapped:
+    """Goal: (x, y) within 0.05 of the pad's centre. Failure: the body touches the ground, or |x| >= 1.
 
     Coming to rest elsewhere ends an episode only under the classic reward, as in Gymnasium.
     """
@@ -57,10 +57,10 @@ def lunar_lander(render_mode: str | None = None, **options: Any) -> Wrapped:
         return math.hypot(x, y) < LANDING_DISTANCE, inner.game_over or abs(x) >= 1.0
 
     inner = LunarLander(render_mode=render_mode, continuous=True)
-    return Wrapped(inner, judge, space=LANDER_SPACE, normalisation=LANDER_SCALE, **options)
+    return Wrapped(inner, judge, space=LANDER_SPACE, normalisation=LANDER_SCALE, reward=reward)
 
 
-def reacher(render_mode: str | None = None, **options: Any) -> Wrapped:
+def reacher(render_mode: str | None = None, reward: str = "goal") -> Wrapped:
     """Goal: fingertip within 0.015 of the target, which is part of the observation. No failure."""
     try:
         from gymnasium.envs.mujoco.reacher_v5 import ReacherEnv
@@ -71,10 +71,10 @@ def reacher(render_mode: str | None = None, **options: Any) -> Wrapped:
         return math.hypot(*observation[8:10]) < REACHING_DISTANCE, False
 
     inner = ReacherEnv(render_mode=render_mode)
-    return Wrapped(inner, judge, space=REACHER_SPACE, normalisation=REACHER_SCALE, **options)
+    return Wrapped(inner, judge, space=REACHER_SPACE, normalisation=REACHER_SCALE, reward=reward)
 
 
-def hopper(render_mode: str | None = None, **options: Any) -> Wrapped:
+def hopper(render_mode: str | None = None, reward: str = "goal") -> Wrapped:
     """Goal: height of the torso > 1.3. Failure: |angle of the torso| > 0.2 or height < 0.7."""
     try:
         from gymnasium.envs.mujoco.hopper_v5 import HopperEnv
@@ -86,4 +86,4 @@ def hopper(render_mode: str | None = None, **options: Any) -> Wrapped:
         return height > JUMP_HEIGHT, abs(angle) > FALL_ANGLE or height < FALL_HEIGHT
 
     inner = HopperEnv(render_mode=render_mode, terminate_when_unhealthy=False)
-    return Wrapped(inner, judge, space=HOPPER_SPACE, normalisation=HOPPER_SCALE, **options)
+    return Wrapped(inner, judge, space=HOPPER_SPACE, normalisation=HOPPER_SCALE, reward=reward)

@@ -43,16 +43,17 @@ def taxi(reward: str = "goal") -> Domain:
     reward="classic": 20 at the goal, -10 for an impossible pick-up or drop-off, -1 for any other step.
     """
     choice("reward", reward, REWARDS)
-    landmark_rows, landmark_columns = jnp.array(LANDMARKS, jnp.int32).T
+    # NumPy's arrays here, JAX's inside: a domain may be made while another function is traced.
+    landmark_rows, landmark_columns = np.array(LANDMARKS).T
     wall = np.zeros((SIZE, SIZE + 1), bool)
     wall[:, 0] = wall[:, SIZE] = True
     for row, column in WALLS:
         wall[row, column + 1] = True
-    open_west, open_east = jnp.array(~wall[:, :-1]), jnp.array(~wall[:, 1:])
-    first = jnp.array(starts(), jnp.int32)
+    open_west, open_east = ~wall[:, :-1], ~wall[:, 1:]
+    first = starts()
 
     def reset(key: jax.Array) -> jax.Array:
-        return first[jax.random.randint(key, (), 0, first.shape[0], jnp.int32)]
+        return jnp.asarray(first, jnp.int32)[jax.random.randint(key, (), 0, first.shape[0], jnp.int32)]
 
     def step(state: jax.Array, action: jax.Array, key: jax.Array) -> Step:
         del key
@@ -65,8 +66,8 @@ def taxi(reward: str = "goal") -> Domain:
         impossible = (action >= PICK_UP) & jnp.logical_not(picks | drops)
         wrong = impossible | (drops & jnp.logical_not(goal))
         vertical = jnp.where(action == 0, 1, 0) - jnp.where(action == 1, 1, 0)
-        east = jnp.where((action == 2) & open_east[row, column], 1, 0)
-        west = jnp.where((action == 3) & open_west[row, column], 1, 0)
+        east = jnp.where((action == 2) & jnp.asarray(open_east)[row, column], 1, 0)
+        west = jnp.where((action == 3) & jnp.asarray(open_west)[row, column], 1, 0)
         passenger = jnp.where(picks, IN_TAXI, jnp.where(drops, jnp.argmax(at), passenger))
         after = encode(jnp.clip(row + vertical, 0, SIZE - 1), column + east - west, passenger, destination)
         if reward == "goal":

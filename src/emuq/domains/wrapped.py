@@ -8,9 +8,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from emuq.domains import check_horizon
 from emuq.domains.actions import check_box
-from emuq.domains.base import HORIZON, REWARDS, choice
+from emuq.domains.base import REWARDS, choice
 
 Bounds = Sequence[tuple[float, float]]
 Judge = Callable[[Any, np.ndarray, dict], tuple[bool, bool]]
@@ -22,6 +21,7 @@ class Wrapped(gym.Env):
     +1 at the goal, -1 at a failure, which wins over a goal in the same step, 0 elsewhere; reward="classic"
     keeps the simulator's own reward, and its own endings besides. Observations are clipped to `space`, wide
     enough that a clipped one is a rarity; `normalisation` holds the bounds to scale observations with.
+    Truncation is `gym.make`'s part.
     """
 
     metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012 (Gymnasium's convention)
@@ -34,15 +34,12 @@ class Wrapped(gym.Env):
         space: Bounds,
         normalisation: Bounds,
         reward: str = "goal",
-        horizon: int = HORIZON,
     ) -> None:
         self.reward = choice("reward", reward, REWARDS)
         self.inner = inner.unwrapped
         self.metadata = {**self.metadata, "render_fps": self.inner.metadata["render_fps"]}
         self.render_mode = self.inner.render_mode
         self._judge = judge
-        self._horizon = check_horizon(horizon)
-        self._steps = 0
         self._observation_low, self._observation_high = np.array(space, float).T.copy()
         low, high = np.array(normalisation, float).T.copy()
         self.normalisation = (low, high)
@@ -53,16 +50,9 @@ class Wrapped(gym.Env):
         self._high = np.asarray(self.inner.action_space.high, np.float64)
         self.action_space = gym.spaces.Box(self._low, self._high, dtype=np.float64)
 
-    @property
-    def horizon(self) -> int:
-        """Steps before truncation; `gym.make(..., max_episode_steps=n)` has the last word."""
-        limit = None if self.spec is None else self.spec.max_episode_steps
-        return self._horizon if limit is None else limit
-
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[np.ndarray, dict]:
         super().reset(seed=seed)
         observation, _ = self.inner.reset(seed=seed, options=options)
-        self._steps, self._limit = 0, self.horizon
         return self._clip(observation), {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict]:
@@ -75,9 +65,7 @@ class Wrapped(gym.Env):
             reward, terminated = float(classic), terminated or bool(ended)
         else:
             reward = 1.0 if goal else -1.0 if failure else 0.0
-        self._steps += 1
-        truncated = not terminated and self._steps >= self._limit
-        return self._clip(observation), reward, terminated, truncated, {**info, "is_success": goal}
+        return self._clip(observation), reward, terminated, False, {**info, "is_success": goal}
 
     def _clip(self, observation: np.ndarray) -> np.ndarray:
         return np.clip(observation, self._observation_low, self._observation_high, dtype=np.float64)
