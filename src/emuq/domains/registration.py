@@ -11,7 +11,7 @@ from emuq.domains.catalogue import ADAPTER, ENTRIES
 
 
 class OneEnding(gym.Wrapper, RecordConstructorArgs):
-    """An episode that terminates on its last step is not truncated as well, as Gymnasium's limit would say."""
+    """An episode that terminates on its last step is not truncated too, as Gymnasium's limit would say."""
 
     def __init__(self, env: gym.Env) -> None:
         RecordConstructorArgs.__init__(self)

@@ -44,7 +44,7 @@ def taxi(reward: str = "goal") -> Domain:
     """
     choice("reward", reward, REWARDS)
     # NumPy's arrays here, JAX's inside: a domain may be made while another function is traced.
-    landmark_rows, landmark_columns = np.array(LANDMARKS).T
+    landmark_rows, landmark_columns = np.array(LANDMARKS, np.int32).T
     wall = np.zeros((SIZE, SIZE + 1), bool)
     wall[:, 0] = wall[:, SIZE] = True
     for row, column in WALLS:
