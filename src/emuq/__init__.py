@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 # Where each public name is defined. Imported when first used, so that `import emuq` stays quick.
 _PUBLIC = {
+    "EMUQ": "emuq.agents.emuq",
     "GoalOnly": "emuq.domains.goal_only",
 }
 

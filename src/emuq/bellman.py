@@ -1,4 +1,4 @@
-"""Bellman targets and policy iteration over stored transitions (equations 3 and 11, Algorithm 2, lines 15-18).
+"""Bellman targets and policy iteration over stored transitions (equations 3, 11; Algorithm 2, 15-18).
 
     m_Q = beta S Phi'(r + gamma Phi_next m_Q),      m_U = beta S Phi'(r^e + gamma Phi_next m_U)
 
@@ -40,6 +40,7 @@ class Rules:
     q_bounds: tuple[float, float] = (-1.0, 1.0)
     u_bounds: tuple[float, float] = (-100.0, 0.0)
     q_policy: str = "own"  # Q bootstraps on argmax Q ("own") or on argmax Q + kappa U ("balanced", the paper)
+    u_stops: bool = False  # U ends at a terminal transition too (its next state there is not used)
     chunk: int = 512
 
 
@@ -146,9 +147,12 @@ def policy_sums(
         on_q = jnp.argmax(q, axis=-1) if rules.q_policy == "own" else on_u
         goes_on = 1.0 - rows.terminal.astype(dtype)
         next_q = goes_on[:, None] * combine(features, part, Part(candidates.cos[on_q], candidates.sin[on_q]))
-        next_u = combine(features, part, Part(candidates.cos[on_u], candidates.sin[on_u]))
+        u_goes_on = goes_on if rules.u_stops else jnp.ones_like(goes_on)
+        next_u = u_goes_on[:, None] * combine(
+            features, part, Part(candidates.cos[on_u], candidates.sin[on_u])
+        )
         value_q = goes_on * _picked(q, on_q, rules.q_bounds)
-        value_u = _picked(u, on_u, rules.u_bounds)
+        value_u = u_goes_on * _picked(u, on_u, rules.u_bounds)
         rewards = jnp.stack([extrinsic, intrinsic], axis=-1)
         targets = rewards + rules.discount * jnp.stack([value_q, value_u], axis=-1)
         return Sums(

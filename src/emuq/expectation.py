@@ -93,9 +93,9 @@ def sampled_reduction(
     nodes: Part,
     weights: Float[Array, " q"],
 ) -> Float[Array, ""]:
-    """sum_q w_q |V phi(s, a_q)|^2: what rows V, not yet folded into S = S_0 - V'V, take off the expectation."""
+    """sum_q w_q |V phi(s, a_q)|^2: what rows V not yet folded into S = S_0 - V'V take off z'T z."""
     phi = combine(features, state_part(features, state), nodes)
-    return weights @ jnp.sum((phi @ rows.T) ** 2, axis=-1)
+    return weights @ jnp.sum((phi.astype(rows.dtype) @ rows.T) ** 2, axis=-1).astype(phi.dtype)
 
 
 def _sinc(x: Float[Array, "*n"]) -> Float[Array, "*n"]:

@@ -86,11 +86,12 @@ def update_blocked(
     blocked: Blocked, phi: Float[Array, " m"], target: Float[Array, " k"], noise_precision: float
 ) -> Blocked:
     """As `update`, with v = S_0 phi - V'(V phi): reads M^2, writes M numbers. `fold` when it is full."""
-    v = blocked.covariance @ phi - (blocked.rows @ phi) @ blocked.rows
+    low = phi.astype(blocked.covariance.dtype)  # S_0 and V may be single, the means double
+    v = (blocked.covariance @ low - (blocked.rows @ low) @ blocked.rows).astype(phi.dtype)
     gain = noise_precision / (1 + noise_precision * phi @ v)
     return blocked._replace(
         weights=blocked.weights + jnp.outer(gain * v, target - phi @ blocked.weights),
-        rows=blocked.rows.at[blocked.used].set(jnp.sqrt(gain) * v),
+        rows=blocked.rows.at[blocked.used].set((jnp.sqrt(gain) * v).astype(blocked.rows.dtype)),
         used=blocked.used + 1,
     )
 

@@ -41,14 +41,9 @@ def empty(capacity: int, state_dim: int, action_dim: int, dtype=jnp.float32) -> 
 def append(data: Transitions, state, action, reward, next_state, terminal) -> Transitions:
     """One more row. In place when `data` is donated to a compiled function."""
     i = data.count
-    return Transitions(
-        data.states.at[i].set(state),
-        data.actions.at[i].set(action),
-        data.rewards.at[i].set(reward),
-        data.next_states.at[i].set(next_state),
-        data.terminal.at[i].set(terminal),
-        i + 1,
-    )
+    row = (state, action, reward, next_state, terminal)
+    arrays = (x.at[i].set(jnp.asarray(new).astype(x.dtype)) for x, new in zip(data[:-1], row, strict=True))
+    return Transitions(*arrays, count=i + 1)
 
 
 def grown(data: Transitions) -> Transitions:
@@ -58,8 +53,8 @@ def grown(data: Transitions) -> Transitions:
     return Transitions(*arrays, count=data.count)
 
 
-def chunk(data: Transitions, index: Int[Array, ""], size: int) -> tuple[Transitions, Float[Array, " size"]]:
-    """Rows [index * size, (index + 1) * size) and a mask that is 1 where a row is data. `size` divides capacity."""
+def chunk(data: Transitions, index: Int[Array, ""], size: int) -> tuple[Transitions, Bool[Array, " size"]]:
+    """Rows from index * size on, and a mask that is true where a row is data. `size` divides capacity."""
     start = index * size
     rows = (jax.lax.dynamic_slice_in_dim(x, start, size) for x in data[:-1])
     mask = start + jnp.arange(size) < data.count

@@ -17,7 +17,7 @@ import numpy as np
 from emuq import checkpoint
 from emuq.errors import InputError
 from emuq.history import Episode, History
-from emuq.kappa import Controller, Outcome, as_controller, from_json, to_json
+from emuq.kappa import Controller, Outcome, as_controller, from_json, settles, to_json
 from emuq.progress import Progress
 
 
@@ -43,6 +43,11 @@ class Event(NamedTuple):
 
 
 Callback = Callable[[Event], bool | None]
+
+
+def reset_seed(seed: int, *stream: int, test: bool = False) -> int:
+    """The seed of an episode's reset: learning episodes and tests draw from streams that never meet."""
+    return int(np.random.SeedSequence([seed, int(test), *stream]).generate_state(1)[0] >> 1)
 
 
 class Spaces(NamedTuple):
@@ -98,12 +103,16 @@ class Agent(abc.ABC):
     @property
     def kappa(self) -> float:
         """The weight of exploration now. Set it to a number or to a controller, at any moment."""
-        return float(self._controller.value(self._controller_state))
+        return self._kappa
 
     @kappa.setter
     def kappa(self, kappa: float | Controller) -> None:
         self._controller = as_controller(kappa)
-        self._controller_state = self._controller.init()
+        self._control(self._controller.init())
+
+    def _control(self, state: Any) -> None:
+        self._controller_state = state
+        self._kappa = float(self._controller.value(state))  # read at every step: computed once an episode
 
     @property
     def controller(self) -> Controller:
@@ -172,17 +181,26 @@ class Agent(abc.ABC):
         self.history.append(episode)
         self._finish(episode)
         tests = self._test(env, self._controller.test_episodes)
-        self._controller_state = self._controller.update(self._controller_state, Outcome(total, goal, tests))
+        self._control(self._controller.update(self._controller_state, Outcome(total, goal, tests)))
         bar.episode(episode)
         if callback is not None and callback(Event("episode", self, None, episode)) is False:
             go_on = False
         return episode, go_on
 
     def _test(self, env, episodes: int) -> np.ndarray | None:
-        """Returns of kappa = 0 episodes that are neither learned from nor counted."""
+        """Returns of kappa = 0 episodes that are neither learned from nor counted.
+
+        NaN where there is nothing to learn from a test: once kappa is 0, for then the learning episodes are
+        such episodes themselves, and after a return that settles the matter.
+        """
         if not episodes:
             return None
-        return np.array([self._rollout(env, 0.0, (len(self.history), i))[0] for i in range(episodes)])
+        returns = np.full(episodes, np.nan)
+        for i in range(episodes if self.kappa > 0 else 0):
+            returns[i] = self._rollout(env, 0.0, (len(self.history), i))[0]
+            if settles(self._controller, returns[i]):
+                break
+        return returns
 
     def evaluate(
         self, episodes: int = 20, *, kappa: float = 0.0, seed: int = 0, env: gym.Env | None = None
@@ -219,7 +237,7 @@ class Agent(abc.ABC):
         return env
 
     def _reset_seed(self, *stream: int, test: bool = False) -> int:
-        return int(np.random.SeedSequence([self.seed, int(test), *stream]).generate_state(1)[0])
+        return reset_seed(self.seed, *stream, test=test)
 
     # Files ------------------------------------------------------------------------------------------
 
@@ -238,21 +256,27 @@ class Agent(abc.ABC):
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike, env: gym.Env | Spaces, *, kappa: float | Controller | None = None
+        cls,
+        path: str | os.PathLike,
+        env: gym.Env | Spaces,
+        *,
+        kappa: float | Controller | None = None,
+        **options,
     ) -> Self:
         """The agent in a file written by `save`; loading runs no code from it.
 
         Pass a controller of your own as `kappa`: it goes on where it stopped. Any other starts afresh.
+        `options` replace the saved ones, for parts of your own that a file cannot hold.
         """
         arrays, meta = checkpoint.read(path, cls.name)
         kappa = from_json(meta["kappa"]) if kappa is None else kappa
-        agent = cls(env, seed=meta["seed"], kappa=kappa, **meta["options"])
+        agent = cls(env, seed=meta["seed"], kappa=kappa, **(meta["options"] | options))
         state = {"agent": agent._get_state()}
         if same := to_json(agent._controller) == meta["kappa"]:
             state["controller"] = agent._controller_state
         state = checkpoint.unflatten(state, arrays)
         agent._set_state(state["agent"])
         if same:
-            agent._controller_state = state["controller"]
+            agent._control(state["controller"])
         agent.history = History.from_dict(meta["history"])
         return agent

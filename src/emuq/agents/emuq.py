@@ -1,0 +1,218 @@
+"""EMU-Q: exploration by minimising the uncertainty of Q (Section 5 of the paper).
+
+    agent = emuq.EMUQ(env, seed=0)
+    agent.learn(episodes=10)
+    agent.kappa = 0.0
+
+A thin shell over `emuq_core`: it scales observations, counts steps to know when to fold and to plan,
+and makes one compiled call a step. All arrays are donated to that call, so that nothing is copied.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from emuq import transitions
+from emuq.agents import emuq_core as core
+from emuq.agents.actions import actions_of, from_index, to_unit
+from emuq.agents.emuq_options import Options, resolve
+from emuq.agents.scaling import Scaling, scaling_of
+from emuq.agents.surface import Agent, Spaces, Transition
+from emuq.errors import InputError, finite
+from emuq.history import Episode
+from emuq.kappa import Controller, UntilGoal
+from emuq.precision import double
+
+
+class EMUQ(Agent):
+    """Learns Q and U apart and acts on Q + kappa U, with kappa yours to turn at any moment."""
+
+    name: ClassVar[str] = "emuq"
+
+    def __init__(
+        self,
+        env: gym.Env | Spaces,
+        *,
+        preset: str = "default",
+        seed: int = 0,
+        kappa: float | Controller | None = None,
+        observation_bounds: tuple[Any, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        """Make an agent for an environment (or its spaces).
+
+        `preset` is "default" (one setting for every environment) or "paper" (Algorithm 2 and table 2).
+        `options` are the fields of `emuq.agents.emuq_options.Options`, each replacing the preset's.
+        `observation_bounds` scale observations to [0, 1]; the space's own are used where they are finite.
+        """
+        given = {"preset": preset, "observation_bounds": _plain(observation_bounds), **options}
+        if kappa is None:
+            kappa = UntilGoal() if preset == "default" else 1.0
+        super().__init__(env, seed=seed, kappa=kappa, options=given)
+        self.settings: Options = resolve(preset, options, _domain(env))
+        self._scaling: Scaling = scaling_of(env, observation_bounds)
+        self._actions = actions_of(self.action_space)
+        with double():
+            rng, key = core.streams(self.seed)
+            basis = core.draw_basis(rng, self.settings, self._scaling.dim, self._actions)
+            self._state = core.init(basis, self.settings, key)
+        self._count = self._used = self._planned = 0
+        self._exploited = True
+
+    def values(self, observation: Any, action: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Q, U and the variance of Q, for one observation and action or for rows of them."""
+        states = np.atleast_2d(self._scaling(np.asarray(observation, dtype=float)))
+        units = np.atleast_2d(self._units(action))
+        if len(units) == 1:
+            units = np.broadcast_to(units, (len(states), units.shape[1]))
+        with double():
+            q, u, variance = _values(self._state, states, units)
+        single = np.ndim(observation) == 1
+        return tuple(np.asarray(x)[0] if single else np.asarray(x) for x in (q, u, variance))  # type: ignore[return-value]
+
+    def plan(self) -> None:
+        """Plan now, on all data so far: refit, recompute exploration rewards, improve both policies."""
+        with double():
+            self._state = _plan(self._state, self.kappa, self.settings)
+        self._used, self._planned = 0, self._count
+
+    @property
+    def converged(self) -> tuple[bool, bool]:
+        """Whether the last plan's sweeps settled, for Q and for U."""
+        q, u = np.asarray(self._state.converged)
+        return bool(q), bool(u)
+
+    @property
+    def num_transitions(self) -> int:
+        return self._count
+
+    # The surface's five methods -----------------------------------------------------------------------
+
+    def _start(self, observation: Any) -> Any:
+        scaled = self._scaled(observation)
+        self._exploited = True
+        with double():
+            self._state, index = _begin(self._state, scaled, self.kappa)
+        return from_index(self._actions, int(index), self.action_space.dtype)
+
+    def _advance(self, transition: Transition) -> Any:
+        settings, kappa = self.settings, self.kappa
+        if not np.isfinite(transition.reward):
+            raise InputError(
+                f"reward is {transition.reward} at step {self._count + 1}: expected a finite number"
+            )
+        self._exploited = self._exploited and kappa == 0
+        if self._count == self._state.data.capacity:
+            self._grow()
+        # One array holds the whole transition: one transfer a step.
+        row = np.concatenate(
+            [
+                self._scaled(transition.observation),
+                to_unit(self._actions, transition.action),
+                [transition.reward],
+                self._scaled(transition.next_observation),
+                [transition.terminated, kappa],
+            ]
+        )
+        with double():
+            self._state, index = _advance(self._state, row, settings)
+            self._count, self._used = self._count + 1, self._used + 1
+            if self._due():
+                self.plan()
+            elif self._used == settings.block:
+                self._state = _fold(self._state)
+                self._used = 0
+        return from_index(self._actions, int(index), self.action_space.dtype)
+
+    def _finish(self, episode: Episode) -> None:
+        with double():
+            if self.settings.hold:
+                self._state = _finish(
+                    self._state, np.int32(episode.length), episode.goal, self._exploited, self.settings
+                )
+        if self.settings.plan_at_end and self._planned < self._count:
+            self.plan()
+
+    def _greedy(self, observation: Any, kappa: float) -> Any:
+        with double():
+            index = _greedy(self._state, self._scaled(observation), kappa)
+        return from_index(self._actions, int(index), self.action_space.dtype)
+
+    def _get_state(self) -> Any:
+        counts = {"count": self._count, "used": self._used, "planned": self._planned}
+        return {"core": self._state, **{name: np.int64(value) for name, value in counts.items()}}
+
+    def _set_state(self, state: Any) -> None:
+        self._state = state["core"]
+        self._count, self._used, self._planned = (int(state[name]) for name in ("count", "used", "planned"))
+
+    # ------------------------------------------------------------------------------------------------
+
+    def _due(self) -> bool:
+        return plan_due(self.settings, self._count, self._planned)
+
+    def _grow(self) -> None:
+        with double():
+            self._state = self._state._replace(data=transitions.grown(self._state.data))
+
+    def _scaled(self, observation: Any) -> np.ndarray:
+        array = np.asarray(observation, dtype=float)
+        if array.shape != (self._scaling.dim,):
+            raise InputError(
+                f"observation has shape {array.shape}: expected ({self._scaling.dim},) "
+                f"as in {self.observation_space}"
+            )
+        return finite(self._scaling(array), f"observation (step {self._count})")
+
+    def _units(self, action: Any) -> np.ndarray:
+        if self._actions.discrete:
+            return np.eye(self._actions.dim)[np.asarray(action, dtype=int)]
+        return to_unit(self._actions, action)
+
+
+def plan_due(options: Options, count: int, planned: int) -> bool:
+    """Whether the data have grown by the share that keeps the cost of planning, a step, constant."""
+    if options.plan_interval is None:
+        return False
+    return count - planned >= max(options.plan_interval, int(options.plan_growth * planned))
+
+
+def _domain(env: gym.Env | Spaces) -> str | None:
+    spec = env.spec if isinstance(env, gym.Env) else None
+    return spec.name if spec is not None and spec.namespace == "emuq" else None
+
+
+def _plain(bounds: tuple[Any, Any] | None) -> list | None:
+    return None if bounds is None else [np.asarray(bound, dtype=float).tolist() for bound in bounds]
+
+
+# Compiled once for all agents of the same options and shapes.
+
+
+def _advance_one(state: core.State, row: jax.Array, options: Options) -> tuple[core.State, jax.Array]:
+    s, a = state.data.states.shape[1], state.data.actions.shape[1]
+    observation, action, reward, following, terminal, kappa = jnp.split(
+        row, [s, s + a, s + a + 1, 2 * s + a + 1, 2 * s + a + 2]
+    )
+    kappa = kappa[0]
+    state = core.observe(state, observation, action, reward[0], following, terminal[0] > 0, kappa, options)
+    return state, core.act(state, following, kappa)
+
+
+def _begin_one(state: core.State, observation: jax.Array, kappa: jax.Array) -> tuple[core.State, jax.Array]:
+    state = core.begin(state, observation)
+    return state, core.act(state, observation, jnp.asarray(kappa, jnp.float64))
+
+
+_advance = jax.jit(_advance_one, static_argnames="options", donate_argnums=0)
+_begin = jax.jit(_begin_one, donate_argnums=0)
+_fold = jax.jit(core.fold, donate_argnums=0)
+_plan = jax.jit(core.plan, static_argnames="options", donate_argnums=0)
+_finish = jax.jit(core.finish, static_argnames="options", donate_argnums=0)
+_greedy = jax.jit(core.greedy)
+_values = jax.jit(core.values)

@@ -1,0 +1,265 @@
+"""EMU-Q as pure functions over one immutable state (Algorithm 2 and Section 5).
+
+    init -> State;   act(state, s) -> a;   observe(state, ...) -> State;   fold, plan -> State
+
+Within an episode an observation costs two matrix-vector products: S phi, for the update of the
+posterior, and T z, for the exploration reward in closed form. `fold` and `plan` are called by the loop
+when they are due, so that a step never pays for them.
+
+States and actions are scaled to [0, 1] here; a discrete action is a one-hot vector. Exploration
+rewards are divided by V_max = 1 / alpha, so that kappa = 1 is the paper's 1 / V_max.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from emuq import expectation, posterior, transitions
+from emuq.agents import held as holding
+from emuq.agents.actions import Actions
+from emuq.agents.emuq_options import Options
+from emuq.agents.held import Held
+from emuq.bellman import balance, exploration_rewards, policy_iteration
+from emuq.expectation import Moments, angles, expected_variance, quadratic_form
+from emuq.features import Features, Part, action_part, combine, random_fourier, scores, state_part
+from emuq.posterior import Blocked
+from emuq.transitions import Transitions
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Bool, Float, Int
+
+
+class Basis(NamedTuple):
+    """What is drawn once: the feature map, and the actions' parts that are computed from it."""
+
+    features: Features
+    moments: Moments
+    candidates: Part  # the actions among which argmax chooses
+    actions: Float[Array, "k da"]
+    nodes: Part  # quadrature nodes over the actions
+    node_weights: Float[Array, " q"]
+
+
+class State(NamedTuple):
+    """All that an agent knows."""
+
+    basis: Basis
+    blocked: Blocked  # S (in the step's precision), the weights of Q and U (columns), rows held back
+    form: Float[Array, "n n"]  # T, for S_0
+    gram: Float[Array, "m m"]  # Phi'Phi of the first `counted` transitions
+    counted: Int[Array, ""]
+    data: Transitions
+    start: Float[Array, " ds"]  # where the episode began: U goes on there after a terminal state
+    key: Array
+    held: Held  # weights of Q that have been seen to work
+    converged: Bool[Array, " 2"]  # whether the last plan's sweeps settled, for Q and for U
+
+
+def draw_basis(rng: np.random.Generator, options: Options, state_dim: int, actions: Actions) -> Basis:
+    """Features and tables for a state of `state_dim` dimensions and these actions."""
+    features = random_fourier(
+        rng,
+        options.features,
+        state_dim,
+        actions.dim,
+        kernel=options.kernel,
+        state_lengthscale=options.state_lengthscale,
+        action_lengthscale=options.action_lengthscale,
+        sampling=options.sampling,
+        mixture=options.mixture,
+    )
+    if actions.discrete:
+        moments = expectation.set_moments(features, jnp.asarray(actions.candidates))
+    else:
+        moments = expectation.box_moments(features, jnp.zeros(actions.dim), jnp.ones(actions.dim))
+    return Basis(
+        features,
+        moments,
+        action_part(features, jnp.asarray(actions.candidates)),
+        jnp.asarray(actions.candidates),
+        action_part(features, jnp.asarray(actions.nodes)),
+        jnp.asarray(actions.node_weights),
+    )
+
+
+def init(basis: Basis, options: Options, key: Array) -> State:
+    """S = I / alpha, m_Q = m_U = 0, no data."""
+    low = jnp.float32 if options.precision == "single" else jnp.float64
+    m, j = basis.features.num_features, basis.features.state_frequencies.shape[0]
+    state_dim, action_dim = basis.features.state_frequencies.shape[1], basis.actions.shape[1]
+    prior = posterior.prior(m, options.prior_precision, targets=2, dtype=low)
+    chunk = options.rules.chunk
+    capacity = -(-options.capacity // chunk) * chunk
+    form = quadratic_form(basis.features, basis.moments, prior.covariance.astype(jnp.float64))
+    return State(
+        basis,
+        posterior.block(prior._replace(weights=jnp.zeros((m, 2))), options.block),
+        form.astype(low).reshape(2 * j, 2 * j),
+        jnp.zeros((m, m)),
+        jnp.zeros((), jnp.int32),
+        transitions.empty(capacity, state_dim, action_dim),
+        jnp.zeros(state_dim),
+        key,
+        holding.nothing(m),
+        jnp.ones(2, bool),
+    )
+
+
+def begin(state: State, observation: Float[Array, " ds"]) -> State:
+    """An episode begins here."""
+    return state._replace(start=observation)
+
+
+def act(state: State, observation: Float[Array, " ds"], kappa: Float[Array, ""]) -> Int[Array, ""]:
+    """argmax over the candidates of Q + kappa U (equation 13), as an index; O(K M).
+
+    While learning at kappa = 0, an episode may try weights before they are trusted (see `held`).
+    """
+    return _greedy(state, holding.acting(state.held, _live(state)), observation, kappa)
+
+
+def greedy(state: State, observation: Float[Array, " ds"], kappa: Float[Array, ""]) -> Int[Array, ""]:
+    """As `act`, on the weights that are trusted most: what a user is given."""
+    return _greedy(state, holding.trusted(state.held, _live(state)), observation, kappa)
+
+
+def observe(
+    state: State,
+    observation: Float[Array, " ds"],
+    action: Float[Array, " da"],
+    reward: Float[Array, ""],
+    following: Float[Array, " ds"],
+    terminal: Bool[Array, ""],
+    kappa: Float[Array, ""],
+    options: Options,
+) -> State:
+    """Store the transition and make one rank-1 update of S, m_Q and m_U. O(M^2), reading only."""
+    basis, rules = state.basis, options.rules
+    if options.exploration_end == "reset":
+        # Exploration goes on in the next episode, which starts where this one did (Deviation 7).
+        following = jnp.where(terminal, state.start, following)
+    phi = basis.features(observation, action)
+    part = state_part(basis.features, following)
+    q, u = _values(state, part)
+    best_u = jnp.argmax(balance(q, u, kappa))
+    best_q = jnp.argmax(q) if options.q_policy == "own" else best_u
+    goes_on = 1.0 - terminal.astype(phi.dtype)
+    u_goes_on = goes_on if options.exploration_end == "zero" else 1.0
+    target_q = reward + rules.discount * goes_on * jnp.clip(q[best_q], *rules.q_bounds)
+    target_u = exploration_reward(state, following, options)
+    target_u = target_u + rules.discount * u_goes_on * jnp.clip(u[best_u], *rules.u_bounds)
+    target = jnp.stack([target_q, target_u])
+    blocked = posterior.update_blocked(state.blocked, phi, target, options.noise_precision)
+    data = transitions.append(state.data, observation, action, reward, following, terminal)
+    return state._replace(blocked=blocked, data=data)
+
+
+def exploration_reward(state: State, following: Float[Array, " ds"], options: Options) -> Float[Array, ""]:
+    """r^e(s') = E_a[V[Q(s', a)]] / V_max - 1, with the posterior of this very moment (equation 14)."""
+    basis = state.basis
+    z = angles(basis.features, basis.moments, following).astype(state.form.dtype)
+    held = expectation.sampled_reduction(
+        basis.features, state.blocked.rows, following, basis.nodes, basis.node_weights
+    )
+    expected = expected_variance(state.form, z).astype(held.dtype) - held
+    return jnp.clip(expected * options.prior_precision / basis.features.norm, 0.0, 1.0) - 1.0
+
+
+def finish(
+    state: State, length: Int[Array, ""], goal: Bool[Array, ""], exploited: Bool[Array, ""], options: Options
+) -> State:
+    """An episode is over; if all of it exploited, it tells how good its weights are."""
+    if not options.hold:
+        return state
+    new = holding.settle(state.held, _live(state), length, goal, options.discount)
+    return state._replace(held=holding.when(exploited, new, state.held))
+
+
+def fold(state: State) -> State:
+    """Fold the rows held back into S, and make T anew. O(b M^2), once in b steps."""
+    blocked = posterior.fold(state.blocked)
+    form = quadratic_form(state.basis.features, state.basis.moments, blocked.covariance)
+    return state._replace(blocked=blocked, form=form.astype(state.form.dtype))
+
+
+def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
+    """Refit S from all data, recompute every r^e, then policy iteration for Q and U (lines 15-18)."""
+    basis, data, rules = state.basis, state.data, options.rules
+    gram = _extend_gram(state, rules.chunk)
+    covariance = posterior.covariance(gram, options.prior_precision, options.noise_precision)
+    form = quadratic_form(basis.features, basis.moments, covariance)
+    max_variance = basis.features.norm / options.prior_precision
+    rewards = exploration_rewards(basis.features, basis.moments, form, max_variance, data, rules.chunk)
+    q, u = state.blocked.weights[:, 0], state.blocked.weights[:, 1]
+    # U is the value of exploring: while kappa is 0 it is kept for the moment kappa is turned up again.
+    kappa = jnp.where(kappa > 0, kappa, 1.0)
+    new = policy_iteration(basis.features, basis.candidates, covariance, data, rewards, q, u, kappa, rules)
+    low = state.form.dtype
+    blocked = Blocked(
+        covariance.astype(low),
+        jnp.stack([new.q_weights, new.u_weights], axis=-1),
+        jnp.zeros_like(state.blocked.rows),
+        jnp.zeros_like(state.blocked.used),
+    )
+    return state._replace(
+        blocked=blocked, form=form.astype(low), gram=gram, counted=data.count, converged=new.converged
+    )
+
+
+def values(state: State, observation: Float[Array, "n ds"], action: Float[Array, "n da"]):
+    """Q (whose argmax is what kappa = 0 does), U and the variance phi'S phi, for each row."""
+    phi = state.basis.features(observation, action)
+    low = phi.astype(state.form.dtype)
+    held = jnp.sum((low @ state.blocked.rows.T) ** 2, axis=-1)
+    variance = (posterior.variance(state.blocked.covariance, low) - held).astype(phi.dtype)
+    return phi @ holding.trusted(state.held, _live(state)), phi @ state.blocked.weights[:, 1], variance
+
+
+def _live(state: State) -> Float[Array, " m"]:
+    return state.blocked.weights[:, 0]
+
+
+def _values(state: State, part: Part) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+    basis = state.basis
+    q = scores(basis.features, part, basis.candidates, state.blocked.weights[:, 0])
+    return q, scores(basis.features, part, basis.candidates, state.blocked.weights[:, 1])
+
+
+def _greedy(state: State, exploiting, observation, kappa) -> Int[Array, ""]:
+    basis = state.basis
+    part = state_part(basis.features, observation)
+    q_weights = jnp.where(kappa > 0, _live(state), exploiting)
+    q = scores(basis.features, part, basis.candidates, q_weights)
+    total = balance(q, scores(basis.features, part, basis.candidates, state.blocked.weights[:, 1]), kappa)
+    # Ties are broken by a key for each transition, so that any loop over the same data acts the same.
+    lottery = jax.random.uniform(jax.random.fold_in(state.key, state.data.count), total.shape)
+    return jnp.argmax(jnp.where(total >= jnp.max(total), lottery, -1.0))
+
+
+def _extend_gram(state: State, size: int) -> Float[Array, "m m"]:
+    """Phi'Phi with the transitions since the last plan: only their chunks are visited."""
+    features, data = state.basis.features, state.data
+
+    def one(i, gram):
+        rows, mask = transitions.chunk(data, i, size)
+        fresh = mask & (i * size + jnp.arange(size) >= state.counted)
+        phi = combine(
+            features,
+            state_part(features, rows.states.astype(gram.dtype)),
+            action_part(features, rows.actions.astype(gram.dtype)),
+        )
+        phi = phi * fresh[:, None]
+        return gram + phi.T @ phi
+
+    last = (data.count + size - 1) // size
+    return jax.lax.fori_loop(state.counted // size, last, one, state.gram)
+
+
+def streams(seed: int) -> tuple[np.random.Generator, Array]:
+    """The generator that draws the features, and the key that breaks ties: two roles of one seed."""
+    features, ties = np.random.SeedSequence(seed).spawn(2)
+    return np.random.default_rng(features), jax.random.key(int(ties.generate_state(1)[0] >> 1))

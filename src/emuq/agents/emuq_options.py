@@ -1,0 +1,115 @@
+"""EMU-Q's options, and the two presets: the paper's, and ours, one setting for every domain."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Literal
+
+from emuq.bellman import Rules
+from emuq.errors import InputError
+from emuq.frequencies import Kernel, Lengthscale, Sampling
+
+
+@dataclass(frozen=True)
+class Options:
+    """Every option of EMU-Q, with the default preset's values. Lengthscales are for inputs in [0, 1]."""
+
+    features: int = 500  # M, the number of features
+    kernel: Kernel = "rbf"
+    sampling: Sampling = "halton"
+    state_lengthscale: Lengthscale = 0.5  # l_S
+    action_lengthscale: Lengthscale = 1.0  # l_A
+    mixture: float = 1.2  # each frequency has its own state scale, within exp(+-mixture)
+    prior_precision: float = 0.01  # alpha
+    noise_precision: float = 1.0  # beta
+    discount: float = 0.99  # gamma
+    plan_interval: int | None = 10  # plan once so many steps have come in ... (None: at episode ends only)
+    plan_growth: float = 0.05  # ... and the data have grown by this share
+    plan_at_end: bool = False  # plan at the end of each episode
+    improvements: int = 2  # policy improvements a plan
+    sweeps: int = 60  # at most, for each improvement
+    tolerance: float = 1e-4
+    exploration_end: Literal["reset", "state", "zero"] = "reset"  # where U goes on after a terminal state
+    q_policy: Literal["own", "balanced"] = "own"  # whose argmax Q bootstraps on
+    hold: bool = True  # exploit on weights that have been seen to work, try new ones before trusting them
+    block: int = 32  # covariance updates held back before they are folded in
+    capacity: int = 1 << 16  # transitions before the room for them doubles (which compiles once)
+    precision: Literal["single", "double"] = "single"  # of the M x M arrays within an episode
+
+    def __post_init__(self) -> None:
+        for name, low in (("discount", 0), ("plan_growth", 0), ("tolerance", 0), ("mixture", 0)):
+            if not getattr(self, name) >= low:
+                raise InputError(f"{name} is {getattr(self, name)}: expected a number from {low}")
+        for name in ("prior_precision", "noise_precision"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise InputError(f"{name} is {getattr(self, name)}: expected a positive finite number")
+        if not self.discount < 1:
+            raise InputError(f"discount is {self.discount}: expected a number from 0 to below 1")
+        for name in ("improvements", "sweeps", "block", "capacity"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}: expected a whole number from 1")
+        for name, known in (
+            ("exploration_end", ("reset", "state", "zero")),
+            ("q_policy", ("own", "balanced")),
+            ("precision", ("single", "double")),
+        ):
+            if getattr(self, name) not in known:
+                raise InputError(f"{name} is {getattr(self, name)!r}: expected one of {', '.join(known)}")
+
+    @property
+    def rules(self) -> Rules:
+        """What planning needs. Rewards lie in [-1, 1] and end an episode; r^e in [-1, 0] goes on forever."""
+        return Rules(
+            discount=self.discount,
+            noise_precision=self.noise_precision,
+            improvements=self.improvements,
+            sweeps=self.sweeps,
+            tolerance=self.tolerance,
+            q_bounds=(-1.0, 1.0),
+            u_bounds=(-1.0 / (1.0 - self.discount), 0.0),
+            q_policy=self.q_policy,
+            u_stops=self.exploration_end == "zero",
+        )
+
+
+DEFAULT = Options()
+
+# Algorithm 2, with its slips mended and nothing else: one resolution, planning at episode ends only,
+# both values under the balanced policy, U bootstrapped on the terminal state itself.
+PAPER = Options(
+    state_lengthscale=0.3,
+    action_lengthscale=0.3,
+    mixture=0.0,
+    plan_interval=None,
+    plan_at_end=True,
+    exploration_end="state",
+    q_policy="balanced",
+    hold=False,
+)
+
+# Table 2 of the paper. States and actions are scaled to [0, 1].
+PAPER_DOMAINS = {
+    "SinglePendulum": {"features": 300, "prior_precision": 0.001},
+    "MountainCar": {"features": 300, "prior_precision": 0.1, "action_lengthscale": 10.0},
+    "DoublePendulum": {},
+    "CartpoleSwingUp": {"state_lengthscale": 0.8, "action_lengthscale": 1.0},
+    "LunarLander": {"state_lengthscale": 0.5},
+    "Reacher": {"prior_precision": 0.001},
+    "Hopper": {},
+    "Jaco": {"features": 600, "prior_precision": 0.1},
+}
+
+PRESETS = {"default": DEFAULT, "paper": PAPER}
+
+
+def resolve(preset: str, given: dict, domain: str | None = None) -> Options:
+    """The preset's options with `given` ones in their place; the paper's depend on the domain."""
+    if preset not in PRESETS:
+        raise InputError(f"preset is {preset!r}: expected one of {', '.join(PRESETS)}")
+    known = {field.name for field in dataclasses.fields(Options)}
+    for name in given:
+        if name not in known:
+            raise InputError(f"unknown option {name!r}: expected one of {', '.join(sorted(known))}")
+    tuned = PAPER_DOMAINS.get(domain or "", {}) if preset == "paper" else {}
+    return dataclasses.replace(PRESETS[preset], **{**tuned, **given})

@@ -1,0 +1,256 @@
+"""EMU-Q and a pure-JAX domain in one compiled loop, one seed or many at once.
+
+Steps of all seeds run in lockstep and episodes restart by themselves, so that the number of
+transitions, and with it the moments of folding and planning, are the same for every seed: none of the
+branches is batched. The loop of episodes, resets and kappa is the same as `Agent.learn`'s, and gives
+the same trajectories.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from emuq.agents import emuq_core as core
+from emuq.agents import held
+from emuq.agents.actions import Actions, actions_of
+from emuq.agents.emuq_options import Options
+from emuq.agents.surface import reset_seed
+from emuq.domains.base import Domain, episode_keys, step_key
+from emuq.kappa import Controller, Outcome, as_controller
+from emuq.precision import double
+
+
+class Log(NamedTuple):
+    """One entry an episode; `count` episodes are whole."""
+
+    returns: jax.Array
+    lengths: jax.Array
+    goals: jax.Array
+    kappas: jax.Array
+    steps: jax.Array
+    count: jax.Array
+
+
+class Carry(NamedTuple):
+    """Everything that moves: the agent, the domain, the episode under way, the controller, the log."""
+
+    agent: core.State
+    domain: Any
+    stream: jax.Array  # the key of the episode's steps
+    observation: jax.Array
+    action: jax.Array
+    length: jax.Array
+    total: jax.Array
+    controller: Any
+    reset_seeds: jax.Array
+    log: Log
+
+
+class Setup(NamedTuple):
+    """What is fixed: hashable by identity, static under jit."""
+
+    domain: Domain
+    actions: Actions
+    options: Options
+    controller: Controller
+    low: np.ndarray
+    width: np.ndarray
+
+
+class Compiled:
+    """Many seeds of EMU-Q on one domain: `run = Compiled(domain, options, seeds); run.steps(1000)`."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        options: Options,
+        seeds: Sequence[int],
+        kappa: float | Controller,
+        max_episodes: int = 100,
+    ) -> None:
+        self.domain, self.options, self.seeds = domain, options, list(seeds)
+        self.controller = as_controller(kappa)
+        self.actions = actions_of(_action_space(domain))
+        self._low = np.asarray(domain.observation_low)
+        self._width = np.asarray(domain.observation_high) - self._low
+        with double():
+            carries = [self._carry(seed, max_episodes) for seed in self.seeds]
+            self.carry = jax.tree.map(lambda *x: jnp.stack(x), *carries)
+            self.carry = _unbatch(self.carry)
+            axes = _axes(self.carry)
+            self._walk = jax.jit(
+                jax.vmap(self._walk_one, in_axes=(axes, None), out_axes=axes), donate_argnums=0
+            )
+            agent = axes.agent
+            self._fold = jax.jit(jax.vmap(core.fold, in_axes=(agent,), out_axes=agent), donate_argnums=0)
+            plan = functools.partial(core.plan, options=options)
+            self._plan = jax.jit(jax.vmap(plan, in_axes=(agent, 0), out_axes=agent), donate_argnums=0)
+            self._begin = jax.jit(jax.vmap(self._begin_one, in_axes=(axes,), out_axes=axes))
+            self.carry = self._begin(self.carry)
+        self.count = self.used = self.planned = 0
+        self._test = None
+
+    def steps(self, number: int, until: Callable[[Log], bool] | None = None, after_plan=None) -> None:
+        """Walk `number` steps with every seed, folding and planning when due; stop early when `until` says so."""
+        options = self.options
+        with double():
+            last = self.count + number
+            while self.count < last:
+                due = self._next_plan()
+                n = min(last - self.count, options.block - self.used, due - self.count)
+                self.carry = self._walk(self.carry, n)
+                self.count, self.used = self.count + n, self.used + n
+                if self.count == due:
+                    kappa = (
+                        jax.vmap(lambda c: jnp.asarray(self.controller.value(c), jnp.float64))(
+                            self.carry.controller
+                        )
+                        if jax.tree.leaves(self.carry.controller)
+                        else jnp.full(len(self.seeds), self.controller.value(()))
+                    )
+                    self.carry = self.carry._replace(agent=self._plan(self.carry.agent, kappa))
+                    self.planned, self.used = self.count, 0
+                    if after_plan is not None:
+                        after_plan(self)
+                    if until is not None and until(self.carry.log):
+                        break
+                elif self.used == options.block:
+                    self.carry = self.carry._replace(agent=self._fold(self.carry.agent))
+                    self.used = 0
+
+    def test(self, episodes: int, live: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Whether, and after how many steps, kappa = 0 reaches the goal: arrays (seeds, episodes)."""
+        seeds = np.array([[reset_seed(s, 0, i, test=True) for i in range(episodes)] for s in self.seeds])
+        with double():
+            if self._test is None:
+                axes = _axes(self.carry).agent
+                each = jax.vmap(self._test_one, in_axes=(None, 0, None))
+                self._test = jax.jit(jax.vmap(each, in_axes=(axes, 0, None)), static_argnums=2)
+            goals, lengths = self._test(self.carry.agent, jnp.asarray(seeds), live)
+        return np.asarray(goals), np.asarray(lengths)
+
+    def _test_one(self, agent: core.State, seed: jax.Array, live: bool) -> tuple[jax.Array, jax.Array]:
+        reset, stream = episode_keys(seed)
+        if live:
+            agent = agent._replace(held=agent.held._replace(trials=jnp.zeros_like(agent.held.trials)))
+
+        def go_on(c):
+            return ~c[2] & (c[1] < self.domain.horizon)
+
+        def step(c):
+            state, t, _, _ = c
+            index = core.greedy(agent, self._observe(state), jnp.zeros(()))
+            raw = self.actions.low + agent.basis.actions[index] * (self.actions.high - self.actions.low)
+            out = self.domain.step(state, raw.astype(jnp.float32), step_key(stream, t))
+            return out.state, t + 1, out.terminated, out.goal
+
+        begin = (self.domain.reset(reset), jnp.zeros((), jnp.int32), jnp.zeros((), bool), jnp.zeros((), bool))
+        _, t, _, goal = jax.lax.while_loop(go_on, step, begin)
+        return goal, t
+
+    def _next_plan(self) -> int:
+        interval = self.options.plan_interval
+        return self.planned + max(interval, int(self.options.plan_growth * self.planned))
+
+    def _carry(self, seed: int, max_episodes: int) -> Carry:
+        basis_rng, key = core.streams(seed)
+        basis = core.draw_basis(basis_rng, self.options, len(self._low), self.actions)
+        agent = core.init(basis, self.options, key)
+        resets = jnp.asarray([reset_seed(seed, i) for i in range(max_episodes + 1)], jnp.int64)
+        zeros = functools.partial(jnp.zeros, max_episodes + 1)
+        log = Log(zeros(), zeros(jnp.int32), zeros(bool), zeros(), zeros(jnp.int32), jnp.zeros((), jnp.int32))
+        reset, stream = episode_keys(resets[0])
+        domain = self.domain.reset(reset)
+        return Carry(
+            agent, domain, stream, self._observe(domain), jnp.zeros((), int), jnp.zeros((), jnp.int32),
+            jnp.zeros(()), self.controller.init(), resets, log,
+        )  # fmt: skip
+
+    def _observe(self, state) -> jax.Array:
+        raw = self.domain.observe(state).astype(jnp.float32)  # as the Gymnasium adapter hands it out
+        return (raw.astype(jnp.float64) - self._low) / self._width
+
+    def _begin_one(self, carry: Carry) -> Carry:
+        agent = core.begin(carry.agent, carry.observation)
+        return carry._replace(agent=agent, action=core.act(agent, carry.observation, self._kappa(carry)))
+
+    def _kappa(self, carry: Carry) -> jax.Array:
+        return jnp.asarray(self.controller.value(carry.controller), jnp.float64)
+
+    def _walk_one(self, carry: Carry, number: jax.Array) -> Carry:
+        return jax.lax.fori_loop(0, number, lambda _, c: self._step(c), carry)
+
+    def _step(self, carry: Carry) -> Carry:
+        kappa, domain = self._kappa(carry), self.domain
+        unit = carry.agent.basis.actions[carry.action]
+        raw = self.actions.low + unit * (self.actions.high - self.actions.low)
+        step = domain.step(carry.domain, raw.astype(jnp.float32), step_key(carry.stream, carry.length))
+        following = self._observe(step.state)
+        agent = core.observe(
+            carry.agent, carry.observation, unit, step.reward, following, step.terminated, kappa, self.options
+        )
+        length, total = carry.length + 1, carry.total + step.reward
+        over = step.terminated | (length >= domain.horizon)
+        # The next episode, where this one is over.
+        done = core.finish(agent, length, step.goal, kappa == 0, self.options)
+        agent = agent._replace(held=held.when(over, done.held, agent.held))
+        i = carry.log.count
+        controller = carry.controller
+        updated = self.controller.update(controller, Outcome(total, step.goal))
+        controller = jax.tree.map(lambda new, old: jnp.where(over, new, old), updated, controller)
+        log = carry.log
+        log = Log(
+            log.returns.at[i].set(total), log.lengths.at[i].set(length), log.goals.at[i].set(step.goal & over),
+            log.kappas.at[i].set(kappa), log.steps.at[i].set(agent.data.count), i + over,
+        )  # fmt: skip
+        log = log._replace(count=jnp.minimum(log.count, log.returns.shape[0] - 1))
+        reset, stream = episode_keys(carry.reset_seeds[log.count])
+        fresh = domain.reset(reset)
+        state = jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, step.state)
+        observation = jnp.where(over, self._observe(fresh), following)
+        stream = jax.random.wrap_key_data(
+            jnp.where(over, jax.random.key_data(stream), jax.random.key_data(carry.stream))
+        )
+        agent = agent._replace(start=jnp.where(over, observation, agent.start))
+        action = core.act(agent, observation, self._kappa(carry._replace(controller=controller)))
+        return Carry(
+            agent, state, stream, observation, action, jnp.where(over, 0, length), jnp.where(over, 0.0, total),
+            controller, carry.reset_seeds, log,
+        )  # fmt: skip
+
+
+def _action_space(domain: Domain) -> gym.Space:
+    if domain.num_actions is not None:
+        return gym.spaces.Discrete(domain.num_actions)
+    return gym.spaces.Box(np.float32(domain.action_low), np.float32(domain.action_high))
+
+
+def _axes(carry: Carry) -> Carry:
+    """0 for everything but the counters that all seeds share."""
+    axes = jax.tree.map(lambda _: 0, carry)
+    agent = axes.agent
+    return axes._replace(
+        agent=agent._replace(
+            counted=None,
+            data=agent.data._replace(count=None),
+            blocked=agent.blocked._replace(used=None),
+        )
+    )
+
+
+def _unbatch(carry: Carry) -> Carry:
+    agent = carry.agent
+    return carry._replace(
+        agent=agent._replace(
+            counted=agent.counted[0],
+            data=agent.data._replace(count=agent.data.count[0]),
+            blocked=agent.blocked._replace(used=agent.blocked.used[0]),
+        )
+    )
