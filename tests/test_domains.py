@@ -178,7 +178,14 @@ def test_bad_discrete_actions_are_refused(name, action):
         env.step(action)
 
 
+def test_the_same_options_give_the_same_domain():
+    assert domains.make("Chain", length=7) is domains.make("Chain", length=np.int64(7))
+    assert domains.make("Chain", length=7) is not domains.make("Chain", length=8)
+
+
 def test_unknown_names_and_options_are_refused():
+    with pytest.raises(InputError, match=r"length is \[3\]: expected a number or a word"):
+        domains.make("Chain", length=[3])
     with pytest.raises(InputError, match=r"domain is 'Car': expected one of SinglePendulum, MountainCar"):
         domains.make("Car")
     with pytest.raises(InputError, match="MountainCar has no option 'slip': expected reward, horizon"):

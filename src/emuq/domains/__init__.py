@@ -7,6 +7,8 @@ import inspect
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from emuq.domains.catalogue import ENTRIES
 from emuq.errors import InputError
 
@@ -22,9 +24,9 @@ def make(name: str, **options: Any) -> Domain:
     `horizon` is an option of every domain.
     """
     for option, value in options.items():
-        if not isinstance(value, str | int | float | None):
+        if not isinstance(value, str | int | float | np.generic | None):
             raise InputError(f"{option} is {value!r}: expected a number or a word")
-    return _make(name, **options)
+    return _make(name, **{o: v.item() if isinstance(v, np.generic) else v for o, v in options.items()})
 
 
 @lru_cache(maxsize=256)

@@ -47,6 +47,8 @@ class OriginalPainter:
     def __init__(self, domain: Domain, mode: str) -> None:
         module, name = ORIGINALS[domain.name].split(":")
         self._original = getattr(importlib.import_module(f"gymnasium.envs.{module}"), name)(render_mode=mode)
+        if domain.name == "CartpoleSwingUp":
+            self._original.x_threshold = 3.0  # A wider view, in which a hanging pole is not cut off.
         self._tabular = domain.num_states is not None
         self._torque = 2.0 if domain.name == "SinglePendulum" else 1.0
 
