@@ -1,0 +1,245 @@
+"""RFF-Q: Q-learning by gradient on EMU-Q's features, epsilon-greedy (Sections 5.3 and 6.3 of the paper).
+
+    w <- w + rate / |phi|^2_max (r + gamma max_a' Q(s', a') - Q(s, a)) phi(s, a),    Q = w'phi
+
+The baseline that needs classic rewards. With `basis="fourier"` it learns on the Fourier basis of
+Konidaris et al. (2011) instead. The rate is divided by the largest phi'phi (1 for random Fourier
+features, their number for the Fourier basis), so that one rate serves both: at 1 the value of a single
+transition is learned at once. Single precision throughout: a gradient step needs no more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+import gymnasium as gym
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from emuq.agents.actions import Actions, actions_of, from_index
+from emuq.agents.scaling import scaling_of
+from emuq.agents.surface import Agent, Spaces, Transition
+from emuq.errors import InputError, finite
+from emuq.features import (
+    Features,
+    Part,
+    action_part,
+    combine,
+    fourier_basis,
+    random_fourier,
+    scores,
+    state_part,
+)
+from emuq.history import Episode
+from emuq.kappa import Controller
+from emuq.precision import double
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Bool, Float, Int
+
+
+class Options(NamedTuple):
+    """Options, with the values of the paper's own code. Lengthscales are for inputs in [0, 1]."""
+
+    basis: Literal["random", "fourier"] = "random"
+    features: int = 300  # M, of the random basis
+    order: int = 3  # n, of the Fourier basis: (n + 1)^(d_S + d_A) features
+    state_lengthscale: float = 0.3
+    action_lengthscale: float = 0.3
+    rate: float = 0.5
+    epsilon: float = 0.1
+    discount: float = 0.99
+    ties: Literal["random", "first"] = "random"  # between equal values; "first" is NumPy's argmax
+
+
+class Basis(NamedTuple):
+    """What is drawn once: the feature map and the candidate actions' parts."""
+
+    features: Features
+    candidates: Part
+
+
+class State(NamedTuple):
+    """All that an agent learns, and its key."""
+
+    weights: Float[Array, " m"]
+    key: Array
+
+
+def init(options: Options, seed: int, state_dim: int, actions: Actions) -> tuple[Basis, State]:
+    """Features drawn from the seed, zero weights."""
+    rng = np.random.default_rng([seed, 0])
+    if options.basis == "random":
+        features = random_fourier(
+            rng,
+            options.features,
+            state_dim,
+            actions.dim,
+            state_lengthscale=options.state_lengthscale,
+            action_lengthscale=options.action_lengthscale,
+        )
+    else:
+        features = fourier_basis(options.order, state_dim, actions.dim)
+    features = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), features)
+    candidates = action_part(features, jnp.asarray(actions.candidates, jnp.float32))
+    key = jax.random.key(int(rng.integers(2**31)))
+    return Basis(features, candidates), State(jnp.zeros(features.num_features, jnp.float32), key)
+
+
+def look(basis: Basis, s: Float[Array, " ds"]) -> Part:
+    """What the features need of a state in [0, 1]^d, computed once. O(M d_S)."""
+    return state_part(basis.features, s.astype(jnp.float32))
+
+
+def values(basis: Basis, state: State, part: Part) -> Float[Array, "*n k"]:
+    """Q(s, a_k) for every candidate action. O(K M)."""
+    return scores(basis.features, part, basis.candidates, state.weights)
+
+
+def act(basis: Basis, state: State, part: Part, options: Options) -> tuple[State, Int[Array, ""]]:
+    """The index of the greedy candidate, or with probability epsilon of any. O(K M)."""
+    key, explore_key, any_key, tie_key = jax.random.split(state.key, 4)
+    value = values(basis, state, part)
+    greedy = jnp.argmax(value) if options.ties == "first" else _argmax(value, tie_key)
+    index = jax.random.randint(any_key, (), 0, value.shape[-1])
+    explores = jax.random.uniform(explore_key) < options.epsilon
+    return state._replace(key=key), jnp.where(explores, index, greedy)
+
+
+def skip(state: State) -> State:
+    """`act`'s draws, thrown away."""
+    return state._replace(key=jax.random.split(state.key, 4)[0])
+
+
+def observe(
+    basis: Basis,
+    state: State,
+    part: Part,
+    index: Int[Array, ""],
+    reward: Float[Array, ""],
+    following: Part,
+    terminated: Bool[Array, ""],
+    options: Options,
+) -> State:
+    """One step of Q-learning; a truncated episode bootstraps, a terminated one does not. O(K M)."""
+    action = jax.tree.map(lambda table: table[index], basis.candidates)
+    phi = combine(basis.features, part, action)
+    best = jnp.where(terminated, 0.0, jnp.max(values(basis, state, following)))
+    error = jnp.asarray(reward, jnp.float32) + options.discount * best - phi @ state.weights
+    return state._replace(weights=state.weights + options.rate / basis.features.norm * error * phi)
+
+
+def _argmax(value: Float[Array, " k"], key: Array) -> Int[Array, ""]:
+    """argmax with ties broken at random: all values are 0 at first, and a fixed choice would be a habit."""
+    best = value >= jnp.max(value)
+    return jnp.argmax(jnp.where(best, jax.random.uniform(key, value.shape), -1.0))
+
+
+@jax.jit(static_argnames="options")
+def _begin(basis, state, s, options):
+    """The first action of an episode, with what the next call needs."""
+    part = look(basis, s)
+    return *act(basis, state, part, options), part
+
+
+@jax.jit(static_argnames="options")
+def _advance(basis, state, part, index, reward, s, terminated, options):
+    """Learn and choose the next action in one compiled call."""
+    following = look(basis, s)
+    state = observe(basis, state, part, index, reward, following, terminated, options)
+    return *act(basis, state, following, options), following
+
+
+@jax.jit
+def _values(basis, state, s):
+    return values(basis, state, look(basis, s))
+
+
+class RFFQ(Agent):
+    """Gradient Q-learning with epsilon-greedy exploration over candidate actions. It has no use for kappa."""
+
+    name: ClassVar[str] = "rffq"
+
+    def __init__(
+        self,
+        env: gym.Env | Spaces,
+        *,
+        basis: Literal["random", "fourier"] = "random",
+        features: int = 300,
+        order: int = 3,
+        state_lengthscale: float = 0.3,
+        action_lengthscale: float = 0.3,
+        rate: float = 0.5,
+        epsilon: float = 0.1,
+        discount: float = 0.99,
+        ties: Literal["random", "first"] = "random",
+        kappa: float | Controller = 0.0,
+        seed: int = 0,
+    ) -> None:
+        options = Options(
+            basis, features, order, state_lengthscale, action_lengthscale, rate, epsilon, discount, ties
+        )
+        super().__init__(env, seed=seed, kappa=kappa, options=options._asdict())
+        self._rffq = check(options)
+        self._scaling = scaling_of(env, None)
+        self._actions = actions_of(self.action_space)
+        with double():
+            self._basis, self._state = init(options, self.seed, self._scaling.dim, self._actions)
+        self._part: Any = None
+        self._index: Any = None
+
+    @property
+    def num_features(self) -> int:
+        return self._basis.features.num_features
+
+    def _scaled(self, observation: Any) -> np.ndarray:
+        return self._scaling(finite(np.asarray(observation, float), "observation"))
+
+    def _action(self, index: Any) -> Any:
+        return from_index(self._actions, int(index), self.action_space.dtype)
+
+    def _start(self, observation: Any) -> Any:
+        scaled = self._scaled(observation)
+        with double():
+            self._state, self._index, self._part = _begin(self._basis, self._state, scaled, self._rffq)
+        return self._action(self._index)
+
+    def _advance(self, transition: Transition) -> Any:
+        scaled = self._scaled(transition.next_observation)
+        with double():
+            self._state, self._index, self._part = _advance(
+                self._basis, self._state, self._part, self._index,
+                transition.reward, scaled, transition.terminated, self._rffq,
+            )  # fmt: skip
+        return self._action(self._index)
+
+    def _finish(self, episode: Episode) -> None:
+        if not np.all(np.isfinite(np.asarray(self._state.weights))):
+            raise InputError(f"Q diverged with rate {self._rffq.rate}: lower the rate")
+
+    def _greedy(self, observation: Any, kappa: float) -> Any:
+        return self._action(np.argmax(self.values(observation)))
+
+    def values(self, observation: Any) -> np.ndarray:
+        """Q(s, a) of every candidate action, for one observation or a batch of them."""
+        with double():
+            return np.asarray(_values(self._basis, self._state, self._scaled(observation)))
+
+    def _get_state(self) -> State:
+        return self._state
+
+    def _set_state(self, state: State) -> None:
+        self._state = state
+
+
+def check(options: Options) -> Options:
+    """The options themselves, or an error that names the bad one."""
+    if options.basis not in ("random", "fourier"):
+        raise InputError(f"basis is {options.basis!r}: expected 'random' or 'fourier'")
+    if options.ties not in ("random", "first"):
+        raise InputError(f"ties is {options.ties!r}: expected 'random' or 'first'")
+    for name, low, high in (("rate", 0, 2), ("epsilon", 0, 1), ("discount", 0, 1)):
+        if not low <= getattr(options, name) <= high:
+            raise InputError(f"{name} is {getattr(options, name)}: expected a number from {low} to {high}")
+    return options
