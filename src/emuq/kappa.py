@@ -19,7 +19,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -41,7 +41,11 @@ class Controller(Protocol):
 
     @property
     def test_episodes(self) -> int:
-        """How many kappa = 0 test episodes (not learned from) to run after each learning episode."""
+        """How many kappa = 0 test episodes (not learned from) to run after each learning episode.
+
+        They are not run while kappa is 0, when a learning episode tells as much, nor after a return for
+        which an optional `settled(test_return)` is true; their returns are NaN then.
+        """
         ...
 
     def init(self) -> Any: ...
@@ -61,12 +65,19 @@ def _switch(exploring: jax.Array, kappa: float) -> jax.Array:
     return jnp.where(exploring, jnp.float32(kappa), jnp.float32(0.0))
 
 
+class _Untested:
+    """A controller that asks for no test episodes."""
+
+    @property
+    def test_episodes(self) -> int:
+        return 0
+
+
 @dataclass(frozen=True)
-class Constant:
+class Constant(_Untested):
     """kappa, always."""
 
     kappa: float = 1.0
-    test_episodes: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         _weight(self.kappa)
@@ -82,12 +93,11 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Decay:
+class Decay(_Untested):
     """kappa / (1 + c t), with t the number of episodes done."""
 
     c: float
     kappa: float = 1.0
-    test_episodes: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         _weight(self.kappa)
@@ -107,12 +117,11 @@ class Decay:
 
 
 @dataclass(frozen=True)
-class Budget:
+class Budget(_Untested):
     """kappa for the first `episodes` episodes, then 0."""
 
     episodes: int
     kappa: float = 1.0
-    test_episodes: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         _weight(self.kappa)
@@ -129,13 +138,12 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class StopResume:
+class StopResume(_Untested):
     """kappa for `stop` episodes, 0 until `resume` episodes are done, then kappa again."""
 
     stop: int
     resume: int
     kappa: float = 1.0
-    test_episodes: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         _weight(self.kappa)
@@ -178,6 +186,10 @@ class Target:
     def test_episodes(self) -> int:
         return self.consecutive
 
+    def settled(self, test_return: jax.Array | float) -> jax.Array | bool:
+        """One failed test is enough: the others need not be run."""
+        return test_return <= self.test_return
+
     def init(self) -> TargetState:
         return TargetState(jnp.bool_(False), jnp.int32(0))
 
@@ -190,7 +202,7 @@ class Target:
                 f"Target needs {self.consecutive} test returns an episode: Outcome(test_returns=...)"
             )
         returns = jnp.asarray(outcome.test_returns)
-        met = jnp.all(returns > jnp.asarray(self.test_return, returns.dtype))
+        met = jnp.all(returns > self.test_return)
         return TargetState(
             state.reached | met, jnp.where(state.reached, state.episodes, _count(state.episodes))
         )
@@ -202,12 +214,11 @@ class UntilGoalState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class UntilGoal:
+class UntilGoal(_Untested):
     """kappa until an episode reaches the goal, then 0; kappa again after `patience` misses in a row."""
 
     patience: int = 5
     kappa: float = 1.0
-    test_episodes: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         _weight(self.kappa)
@@ -240,6 +251,11 @@ def as_controller(kappa: float | Controller) -> Controller:
         f"kappa is {kappa!r}: expected a number from 0 or a controller such as emuq.kappa.Decay(c=0.1) "
         "(with init, value, update and test_episodes)"
     )
+
+
+def settles(controller: Controller, test_return: jax.Array | float) -> jax.Array | bool:
+    """Whether this test return makes the remaining tests of the episode needless."""
+    return controller.settled(test_return) if hasattr(controller, "settled") else False  # type: ignore[attr-defined]
 
 
 def to_json(controller: Controller) -> dict[str, Any]:
