@@ -279,7 +279,7 @@ def figure_c(rows: Sequence[Row]):
 
 def figure_d(rows: Sequence[Row]):
     chosen = [(label, found) for label, found in conditions_d(rows) if not label.startswith("epsilon")]
-    return common.draw(chosen)
+    return common.draw(chosen, low=-5.0)
 
 
 def tables_a(rows: Sequence[Row]) -> list[Table]:

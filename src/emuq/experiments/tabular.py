@@ -132,10 +132,13 @@ def within(name: str, claim: str, measure: str, estimate: statistics.Estimate, m
     return Claim.within(name, claim, measure, estimate.value, estimate.interval, -margin, margin)
 
 
-def draw(conditions: Sequence[tuple[str, Sequence[Row]]], marks: Sequence[int] = (), low: float = -5.0):
+def draw(
+    conditions: Sequence[tuple[str, Sequence[Row]]], marks: Sequence[int] = (), low: float | None = None
+):
     """Mean return over episodes with its band, one line a condition; `marks` where kappa changes.
 
-    The axis begins at `low`: the first episodes, with many falls, would flatten all the rest.
+    The first episodes, with many falls, would flatten all the rest: the axis begins at `low`, or, where what
+    lies below matters, is logarithmic there.
     """
     from emuq.experiments import plots
 
@@ -147,7 +150,11 @@ def draw(conditions: Sequence[tuple[str, Sequence[Row]]], marks: Sequence[int] =
     for mark in marks:
         axes.axvline(mark + 0.5, color="0.5", linewidth=1, linestyle=":")
     axes.set(xlabel="episode", ylabel="return")
-    axes.set_ylim(low, 1.2)
+    if low is None:
+        axes.set_yscale("symlog", linthresh=1)
+        axes.set_yticks([-100, -10, -1, 0, 1], ["-100", "-10", "-1", "0", "1"])
+    else:
+        axes.set_ylim(low, 1.2)
     axes.legend(loc="lower right")
     return figure
 
