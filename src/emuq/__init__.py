@@ -11,18 +11,25 @@ __version__ = "0.1.0"
 
 # Where each public name is defined. Imported when first used, so that `import emuq` stays quick.
 _PUBLIC = {
+    "AdditiveRewards": "emuq.agents.tabular",
+    "EpsilonGreedy": "emuq.agents.tabular",
+    "ExplorationValues": "emuq.agents.tabular",
+    "RandomAgent": "emuq.agents.random",
     "EMUQ": "emuq.agents.emuq",
     "GoalOnly": "emuq.domains.goal_only",
 }
+_MODULES = ("exploration", "kappa")
 
 _register()
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"emuq.{name}")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'emuq' has no attribute {name!r}")
     return getattr(import_module(_PUBLIC[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PUBLIC})
+    return sorted({*globals(), *_PUBLIC, *_MODULES})
