@@ -43,10 +43,18 @@ def test_pairing_removes_the_spread_that_both_methods_share():
 
 def test_interquartile_mean_drops_the_outer_quarters_and_resamples_within_strata():
     assert statistics.interquartile_mean([[0, 1, 2, 1000]]).value == 1.5
-    value, interval = statistics.interquartile_mean([[0.0, 0.0], [1.0, 1.0]])
+    value, interval = statistics.interquartile_mean([[0.0] * 6, [1.0] * 6])
     assert value == 0.5
     assert interval == (0.5, 0.5)  # strata keep their sizes, so that the draw is always the same
     assert statistics.interquartile_mean([]) == (None, None)
+
+
+def test_few_runs_get_the_t_interval_of_a_mean_and_no_other():
+    value, interval = statistics.mean([1.0, 2.0, 3.0])
+    assert value == 2.0
+    assert interval == pytest.approx((2 - 4.30265 / 3**0.5, 2 + 4.30265 / 3**0.5), abs=1e-5)
+    assert statistics.median([1.0, 2.0, 3.0]) == (2.0, None)
+    assert statistics.bootstrap_runs(lambda i: float(i.mean()), 3) == (1.0, None)
 
 
 def test_one_run_has_no_interval_and_none_has_no_value():
@@ -59,6 +67,7 @@ def test_fits_tell_a_line_from_an_exponential():
     line, curve = 3 + 2 * x, np.exp(1 + 0.2 * x)
     assert statistics.linear_fit(x, line) == pytest.approx((3, 2, 1))
     assert statistics.exponential_fit(x, curve) == pytest.approx((1, 0.2, 1))
+    assert statistics.power_fit(x, 3 * x**2) == pytest.approx((np.log(3), 2, 1))
     assert statistics.exponential_fit(x, line).r2 < 0.97
     assert statistics.linear_fit(x, curve).r2 < 0.7
 

@@ -99,17 +99,20 @@ def values(basis: Basis, state: State, part: Part) -> Float[Array, "*n k"]:
 
 def act(basis: Basis, state: State, part: Part, options: Options) -> tuple[State, Int[Array, ""]]:
     """The index of the greedy candidate, or with probability epsilon of any. O(K M)."""
-    key, explore_key, any_key, tie_key = jax.random.split(state.key, 4)
+    key, draw_key = jax.random.split(state.key)
     value = values(basis, state, part)
-    greedy = jnp.argmax(value) if options.ties == "first" else _argmax(value, tie_key)
-    index = jax.random.randint(any_key, (), 0, value.shape[-1])
-    explores = jax.random.uniform(explore_key) < options.epsilon
-    return state._replace(key=key), jnp.where(explores, index, greedy)
+    count = value.shape[-1]
+    draws = jax.random.uniform(draw_key, (count + 2,))  # one call: random bits are what compiles slowly
+    index = jnp.minimum((draws[0] * count).astype(int), count - 1)
+    # All values are 0 at first, and a fixed choice among equals would be a habit.
+    ties = jnp.zeros(count) if options.ties == "first" else draws[2:]
+    greedy = jnp.argmax(jnp.where(value >= jnp.max(value), ties, -1.0))
+    return state._replace(key=key), jnp.where(draws[1] < options.epsilon, index, greedy)
 
 
 def skip(state: State) -> State:
     """`act`'s draws, thrown away."""
-    return state._replace(key=jax.random.split(state.key, 4)[0])
+    return state._replace(key=jax.random.split(state.key)[0])
 
 
 def observe(
@@ -128,12 +131,6 @@ def observe(
     best = jnp.where(terminated, 0.0, jnp.max(values(basis, state, following)))
     error = jnp.asarray(reward, jnp.float32) + options.discount * best - phi @ state.weights
     return state._replace(weights=state.weights + options.rate / basis.features.norm * error * phi)
-
-
-def _argmax(value: Float[Array, " k"], key: Array) -> Int[Array, ""]:
-    """argmax with ties broken at random: all values are 0 at first, and a fixed choice would be a habit."""
-    best = value >= jnp.max(value)
-    return jnp.argmax(jnp.where(best, jax.random.uniform(key, value.shape), -1.0))
 
 
 @jax.jit(static_argnames="options")

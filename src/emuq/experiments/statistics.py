@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike
 
 RESAMPLES = 4000
 LEVEL = 0.95
+FEW = 10  # runs below which a bootstrapped mean is too sure of itself: Student's t instead
+FEWEST = 5  # runs below which no other bootstrap is made
 
 
 class Estimate(NamedTuple):
@@ -35,8 +37,15 @@ def wilson(successes: int, runs: int) -> Estimate:
 
 
 def mean(values: ArrayLike) -> Estimate:
-    """The mean with a bootstrap interval."""
-    return bootstrap(values, np.mean)
+    """The mean with a bootstrap interval, or Student's t interval where runs are few."""
+    values = np.asarray(values, float)
+    if not 2 <= len(values) < FEW:
+        return bootstrap(values, np.mean)
+    from scipy.stats import t
+
+    centre = float(values.mean())
+    half = float(t.ppf((1 + LEVEL) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    return Estimate(centre, (centre - half, centre + half))
 
 
 def median(values: ArrayLike) -> Estimate:
@@ -52,7 +61,7 @@ def paired_difference(first: ArrayLike, second: ArrayLike) -> Estimate:
 def bootstrap(values: ArrayLike, statistic: Callable) -> Estimate:
     """The percentile bootstrap of `statistic(values, axis=-1)` over runs."""
     values = np.asarray(values, float)
-    if len(values) < 2:
+    if len(values) < FEWEST:
         return Estimate(float(statistic(values)) if len(values) else None, None)
     drawn = values[_generator(len(values)).integers(len(values), size=(RESAMPLES, len(values)))]
     return Estimate(float(statistic(values)), _percentiles(statistic(drawn, axis=-1)))
@@ -60,8 +69,8 @@ def bootstrap(values: ArrayLike, statistic: Callable) -> Estimate:
 
 def bootstrap_runs(statistic: Callable[[np.ndarray], float], runs: int, resamples: int = 1000) -> Estimate:
     """Any statistic of the indices of runs, for fits and ratios; draws where it is NaN are left out."""
-    if runs < 2:
-        return Estimate(None, None)
+    if runs < FEWEST:
+        return Estimate(float(statistic(np.arange(runs))) if runs else None, None)
     generator, indices = _generator(runs), np.arange(runs)
     draws = np.array([statistic(generator.choice(indices, runs)) for _ in range(resamples)])
     draws = draws[np.isfinite(draws)]
@@ -122,7 +131,7 @@ def interquartile_mean(scores: Sequence[ArrayLike]) -> Estimate:
     if not strata:
         return Estimate(None, None)
     value = float(trim_mean(np.concatenate(strata), 0.25))
-    if min(len(stratum) for stratum in strata) < 2:
+    if min(len(stratum) for stratum in strata) < FEWEST:
         return Estimate(value, None)
     generator = _generator(sum(len(stratum) for stratum in strata))
     drawn = [s[generator.integers(len(s), size=(RESAMPLES, len(s)))] for s in strata]
@@ -130,7 +139,7 @@ def interquartile_mean(scores: Sequence[ArrayLike]) -> Estimate:
 
 
 class Fit(NamedTuple):
-    """y = a + b x or y = exp(a + b x), fitted to means; r2 is the share of variance explained."""
+    """y = a + b x, exp(a + b x) or exp(a) x^b, fitted to means; r2 is the share of variance explained."""
 
     intercept: float
     slope: float
@@ -146,12 +155,17 @@ def linear_fit(x: ArrayLike, y: ArrayLike) -> Fit:
 
 def exponential_fit(x: ArrayLike, y: ArrayLike) -> Fit:
     """Least squares y = exp(a + b x), in y itself, so that its r2 compares with the linear fit's."""
-    from scipy.optimize import curve_fit
+    from scipy.optimize import least_squares
 
     x, y = np.asarray(x, float), np.asarray(y, float)
     start = np.polyfit(x, np.log(np.maximum(y, 1e-9)), 1)[::-1]
-    (a, b), _ = curve_fit(lambda x, a, b: np.exp(a + b * x), x, y, p0=start, maxfev=10_000)
+    a, b = least_squares(lambda w: (np.exp(w[0] + w[1] * x) - y) / y.max(), start, max_nfev=200).x
     return Fit(float(a), float(b), _r2(y, np.exp(a + b * x)))
+
+
+def power_fit(x: ArrayLike, y: ArrayLike) -> Fit:
+    """Least squares y = exp(a) x^b, in y itself."""
+    return exponential_fit(np.log(np.asarray(x, float)), y)
 
 
 def _r2(y: np.ndarray, fitted: np.ndarray) -> float:

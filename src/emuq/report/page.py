@@ -94,7 +94,7 @@ def _picture(title: str, drawn: Mapping[str, bytes]) -> str:
         theme: "data:image/svg+xml;base64," + base64.b64encode(svg).decode() for theme, svg in drawn.items()
     }
     return (
-        '<figure><picture><source media="(prefers-color-scheme: dark) and (not print)" '
+        '<figure><picture><source media="screen and (prefers-color-scheme: dark)" '
         f'srcset="{uri["dark"]}"><img src="{uri["light"]}" alt="{escape(title)}"></picture></figure>'
     )
 
