@@ -33,15 +33,17 @@ class Rules:
     """What planning holds fixed: all of it static under `jit`."""
 
     discount: float = 0.99
-    noise_precision: float = 1.0
-    improvements: int = 2  # policy improvements a plan
+    improvements: int = 2  # policy improvements a plan while exploring
+    exploiting_improvements: int = 4  # and while exploiting: Q alone has to be right then
     sweeps: int = 60  # at most, for each improvement
     tolerance: float = 1e-4  # largest change of a weight at which sweeps stop
     q_bounds: tuple[float, float] = (-1.0, 1.0)
     u_bounds: tuple[float, float] = (-100.0, 0.0)
     q_policy: str = "own"  # Q bootstraps on argmax Q ("own") or on argmax Q + kappa U ("balanced", the paper)
+    pessimism: float = 0.0  # Q's next values are lowered by so many standard deviations
     u_stops: bool = False  # U ends at a terminal transition too (its next state there is not used)
-    chunk: int = 512
+    reset_cost: int = 0  # steps without discovery that a reset is worth: U's price of ending an episode
+    chunk: int = 256
 
 
 class Plan(NamedTuple):
@@ -67,6 +69,19 @@ def balance(q: Float[Array, "*n"], u: Float[Array, "*n"], kappa: Float[Array, ""
     """Q + kappa U (equation 13); kappa = inf is U alone, kappa = 0 is Q alone."""
     finite = jnp.where(jnp.isinf(kappa), 0.0, kappa)
     return jnp.where(jnp.isinf(kappa), u, q + finite * u)
+
+
+def restart(
+    exploration: Float[Array, "*n"], terminal: Bool[Array, "*n"], rules: Rules
+) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
+    """U's reward and the factor on its next value: a terminal transition first waits c steps for a reset.
+
+    Each of them earns r^e = -1:  -(1 - gamma^c) / (1 - gamma) + gamma^c (r^e + gamma U(reset state)).
+    """
+    fade = rules.discount**rules.reset_cost
+    waiting = fade * exploration - (1 - fade) / (1 - rules.discount)
+    factor = jnp.where(terminal, 0.0 if rules.u_stops else fade, 1.0)
+    return jnp.where(terminal, waiting, exploration), factor
 
 
 def num_chunks(data: Transitions, size: int) -> Int[Array, ""]:
@@ -95,6 +110,8 @@ def exploration_rewards(
 def policy_iteration(
     features: Features,
     candidates: Part,
+    q_solver: Float[Array, "m m"],
+    u_solver: Float[Array, "m m"],
     covariance: Float[Array, "m m"],
     data: Transitions,
     exploration: Float[Array, " n"],
@@ -102,29 +119,37 @@ def policy_iteration(
     u_weights: Float[Array, " m"],
     kappa: Float[Array, ""],
     rules: Rules,
+    exploiting: Bool[Array, ""] | bool = False,
 ) -> Plan:
     """`rules.improvements` times: greedy policy on all stored next states, then its evaluation. O(N M^2)."""
 
     def improve(_, plan: Plan) -> Plan:
         sums = policy_sums(
-            features, candidates, data, exploration, plan.q_weights, plan.u_weights, kappa, rules
+            features, candidates, covariance, data, exploration, plan.q_weights, plan.u_weights, kappa, rules
         )
-        solve = rules.noise_precision * covariance
-        # One backup with clipped targets; the sweeps that follow cannot leave the bounds by much.
-        start, constant = solve @ sums.targets, solve @ sums.rewards
-        q = evaluate(start[:, 0], constant[:, 0], rules.discount * solve @ sums.next_q, rules)
-        u = evaluate(start[:, 1], constant[:, 1], rules.discount * solve @ sums.next_u, rules)
+        q, u = (
+            evaluate(
+                # One backup with clipped targets; the sweeps that follow cannot leave the bounds by much.
+                solver @ sums.targets[:, i],
+                solver @ sums.rewards[:, i],
+                rules.discount * solver @ following,
+                rules,
+            )
+            for i, (solver, following) in enumerate(((q_solver, sums.next_q), (u_solver, sums.next_u)))
+        )
         return Plan(q[0], u[0], *(jnp.stack(pair) for pair in zip(q[1:], u[1:], strict=True)))
 
+    number = jnp.where(exploiting, rules.exploiting_improvements, rules.improvements)
     begin = Plan(
         q_weights, u_weights, jnp.zeros(2, q_weights.dtype), jnp.zeros(2, jnp.int32), jnp.zeros(2, bool)
     )
-    return jax.lax.fori_loop(0, rules.improvements, improve, begin)
+    return jax.lax.fori_loop(0, number, improve, begin)
 
 
 def policy_sums(
     features: Features,
     candidates: Part,
+    covariance: Float[Array, "m m"],
     data: Transitions,
     exploration: Float[Array, " n"],
     q_weights: Float[Array, " m"],
@@ -147,12 +172,15 @@ def policy_sums(
         on_q = jnp.argmax(q, axis=-1) if rules.q_policy == "own" else on_u
         goes_on = 1.0 - rows.terminal.astype(dtype)
         next_q = goes_on[:, None] * combine(features, part, Part(candidates.cos[on_q], candidates.sin[on_q]))
-        u_goes_on = goes_on if rules.u_stops else jnp.ones_like(goes_on)
+        intrinsic, u_goes_on = restart(intrinsic, rows.terminal, rules)
         next_u = u_goes_on[:, None] * combine(
             features, part, Part(candidates.cos[on_u], candidates.sin[on_u])
         )
         value_q = goes_on * _picked(q, on_q, rules.q_bounds)
         value_u = u_goes_on * _picked(u, on_u, rules.u_bounds)
+        if rules.pessimism:
+            spread = jnp.sqrt(jnp.maximum(jnp.sum((next_q @ covariance) * next_q, axis=-1), 0.0))
+            extrinsic = extrinsic - rules.discount * rules.pessimism * spread
         rewards = jnp.stack([extrinsic, intrinsic], axis=-1)
         targets = rewards + rules.discount * jnp.stack([value_q, value_u], axis=-1)
         return Sums(

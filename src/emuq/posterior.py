@@ -147,6 +147,16 @@ def covariance(
     return inverse.T @ inverse
 
 
+def update_covariance(
+    s: Float[Array, "m m"], phi: Float[Array, "n m"], noise_precision: float
+) -> Float[Array, "m m"]:
+    """S <- S - S Phi'(I / beta + Phi S Phi')^-1 Phi S  (Woodbury). O(n M^2), for n below M."""
+    v = phi @ s
+    inner = jnp.eye(phi.shape[0], dtype=s.dtype) / noise_precision + v @ phi.T
+    half = jax.scipy.linalg.solve_triangular(jnp.linalg.cholesky(inner), v, lower=True)
+    return s - half.T @ half
+
+
 def refit(total: Gram, prior_precision: float, noise_precision: float) -> Posterior:
     """The posterior of all data at once: m = beta S Phi't. O(M^3)."""
     s = covariance(total.matrix, prior_precision, noise_precision)

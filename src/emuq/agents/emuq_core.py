@@ -23,14 +23,17 @@ from emuq.agents import held as holding
 from emuq.agents.actions import Actions
 from emuq.agents.emuq_options import Options
 from emuq.agents.held import Held
-from emuq.bellman import balance, exploration_rewards, policy_iteration
+from emuq.bellman import balance, exploration_rewards, num_chunks, policy_iteration, restart
 from emuq.expectation import Moments, angles, expected_variance, quadratic_form
-from emuq.features import Features, Part, action_part, combine, random_fourier, scores, state_part
+from emuq.features import Features, Part, action_part, random_fourier, scores, state_part
 from emuq.posterior import Blocked
 from emuq.transitions import Transitions
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
+
+
+FEW = 64  # new transitions that a plan adds to S without a factorisation
 
 
 class Basis(NamedTuple):
@@ -51,6 +54,7 @@ class State(NamedTuple):
     blocked: Blocked  # S (in the step's precision), the weights of Q and U (columns), rows held back
     form: Float[Array, "n n"]  # T, for S_0
     gram: Float[Array, "m m"]  # Phi'Phi of the first `counted` transitions
+    covariance: Float[Array, "m m"]  # their S, in double precision
     counted: Int[Array, ""]
     data: Transitions
     start: Float[Array, " ds"]  # where the episode began: U goes on there after a terminal state
@@ -100,6 +104,7 @@ def init(basis: Basis, options: Options, key: Array) -> State:
         posterior.block(prior._replace(weights=jnp.zeros((m, 2))), options.block),
         form.astype(low).reshape(2 * j, 2 * j),
         jnp.zeros((m, m)),
+        jnp.eye(m) / options.prior_precision,
         jnp.zeros((), jnp.int32),
         transitions.empty(capacity, state_dim, action_dim),
         jnp.zeros(state_dim),
@@ -148,10 +153,9 @@ def observe(
     best_u = jnp.argmax(balance(q, u, kappa))
     best_q = jnp.argmax(q) if options.q_policy == "own" else best_u
     goes_on = 1.0 - terminal.astype(phi.dtype)
-    u_goes_on = goes_on if options.exploration_end == "zero" else 1.0
     target_q = reward + rules.discount * goes_on * jnp.clip(q[best_q], *rules.q_bounds)
-    target_u = exploration_reward(state, following, options)
-    target_u = target_u + rules.discount * u_goes_on * jnp.clip(u[best_u], *rules.u_bounds)
+    intrinsic, u_goes_on = restart(exploration_reward(state, following, options), terminal, rules)
+    target_u = intrinsic + rules.discount * u_goes_on * jnp.clip(u[best_u], *rules.u_bounds)
     target = jnp.stack([target_q, target_u])
     blocked = posterior.update_blocked(state.blocked, phi, target, options.noise_precision)
     data = transitions.append(state.data, observation, action, reward, following, terminal)
@@ -175,7 +179,11 @@ def finish(
     """An episode is over; if all of it exploited, it tells how good its weights are."""
     if not options.hold:
         return state
-    new = holding.settle(state.held, _live(state), length, goal, options.discount)
+    basis, live = state.basis, _live(state)
+    q = scores(basis.features, state_part(basis.features, state.start), basis.candidates, live)
+    expected = jnp.clip(jnp.max(q), *options.rules.q_bounds)
+    value = jnp.where(goal, options.discount ** length.astype(live.dtype), 0.0) - expected
+    new = holding.settle(state.held, live, value, goal)
     return state._replace(held=holding.when(exploited, new, state.held))
 
 
@@ -189,15 +197,29 @@ def fold(state: State) -> State:
 def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
     """Refit S from all data, recompute every r^e, then policy iteration for Q and U (lines 15-18)."""
     basis, data, rules = state.basis, state.data, options.rules
-    gram = _extend_gram(state, rules.chunk)
-    covariance = posterior.covariance(gram, options.prior_precision, options.noise_precision)
+    gram, covariance = _refit(state, options)
     form = quadratic_form(basis.features, basis.moments, covariance)
     max_variance = basis.features.norm / options.prior_precision
     rewards = exploration_rewards(basis.features, basis.moments, form, max_variance, data, rules.chunk)
     q, u = state.blocked.weights[:, 0], state.blocked.weights[:, 1]
     # U is the value of exploring: while kappa is 0 it is kept for the moment kappa is turned up again.
-    kappa = jnp.where(kappa > 0, kappa, 1.0)
-    new = policy_iteration(basis.features, basis.candidates, covariance, data, rewards, q, u, kappa, rules)
+    exploiting, kappa = kappa == 0, jnp.where(kappa > 0, kappa, 1.0)
+    beta, q_beta = options.noise_precision, options.q_noise_precision
+    sharp = posterior.covariance(gram, options.prior_precision, q_beta) if q_beta != beta else covariance
+    new = policy_iteration(
+        basis.features,
+        basis.candidates,
+        q_beta * sharp,
+        beta * covariance,
+        covariance,
+        data,
+        rewards,
+        q,
+        u,
+        kappa,
+        rules,
+        exploiting,
+    )
     low = state.form.dtype
     blocked = Blocked(
         covariance.astype(low),
@@ -206,7 +228,12 @@ def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
         jnp.zeros_like(state.blocked.used),
     )
     return state._replace(
-        blocked=blocked, form=form.astype(low), gram=gram, counted=data.count, converged=new.converged
+        blocked=blocked,
+        form=form.astype(low),
+        gram=gram,
+        covariance=covariance,
+        counted=data.count,
+        converged=new.converged,
     )
 
 
@@ -240,23 +267,47 @@ def _greedy(state: State, exploiting, observation, kappa) -> Int[Array, ""]:
     return jnp.argmax(jnp.where(total >= jnp.max(total), lottery, -1.0))
 
 
-def _extend_gram(state: State, size: int) -> Float[Array, "m m"]:
-    """Phi'Phi with the transitions since the last plan: only their chunks are visited."""
-    features, data = state.basis.features, state.data
+def _refit(state: State, options: Options) -> tuple[Float[Array, "m m"], Float[Array, "m m"]]:
+    """Phi'Phi and S with the transitions since the last plan.
 
-    def one(i, gram):
-        rows, mask = transitions.chunk(data, i, size)
-        fresh = mask & (i * size + jnp.arange(size) >= state.counted)
-        phi = combine(
-            features,
-            state_part(features, rows.states.astype(gram.dtype)),
-            action_part(features, rows.actions.astype(gram.dtype)),
-        )
-        phi = phi * fresh[:, None]
-        return gram + phi.T @ phi
+    A few new rows are added to the last plan's S by Woodbury's identity, many by a Cholesky factorisation
+    of the Gram matrix; that one is also made at every chunk's end, so that rounding never builds up.
+    """
+    size, count = options.rules.chunk, state.data.count
+    gram = jax.lax.fori_loop(
+        state.counted // size,
+        num_chunks(state.data, size),
+        lambda i, g: _add(g, _new_rows(state, i, size)),
+        state.gram,
+    )
+    few = (count - state.counted <= FEW) & (count // size == state.counted // size)
 
-    last = (data.count + size - 1) // size
-    return jax.lax.fori_loop(state.counted // size, last, one, state.gram)
+    def woodbury():
+        data = state.data._replace(count=count)
+        start = jnp.minimum(state.counted, data.capacity - FEW)
+        rows = [
+            jax.lax.dynamic_slice_in_dim(x, start, FEW).astype(gram.dtype)
+            for x in (data.states, data.actions)
+        ]
+        number = start + jnp.arange(FEW)
+        phi = state.basis.features(*rows) * ((number >= state.counted) & (number < count))[:, None]
+        return posterior.update_covariance(state.covariance, phi, options.noise_precision)
+
+    def cholesky():
+        return posterior.covariance(gram, options.prior_precision, options.noise_precision)
+
+    return gram, jax.lax.cond(few, woodbury, cholesky)
+
+
+def _new_rows(state: State, i: Int[Array, ""], size: int) -> Float[Array, "n m"]:
+    rows, mask = transitions.chunk(state.data, i, size)
+    fresh = mask & (i * size + jnp.arange(size) >= state.counted)
+    dtype = state.gram.dtype
+    return state.basis.features(rows.states.astype(dtype), rows.actions.astype(dtype)) * fresh[:, None]
+
+
+def _add(gram: Float[Array, "m m"], phi: Float[Array, "n m"]) -> Float[Array, "m m"]:
+    return gram + phi.T @ phi
 
 
 def streams(seed: int) -> tuple[np.random.Generator, Array]:

@@ -23,14 +23,18 @@ class Options:
     mixture: float = 1.2  # each frequency has its own state scale, within exp(+-mixture)
     prior_precision: float = 0.01  # alpha
     noise_precision: float = 1.0  # beta
+    q_noise_precision: float = 1.0  # beta of Q's own regression in a plan
+    pessimism: float = 0.0  # standard deviations by which Q's next values are lowered in a plan
     discount: float = 0.99  # gamma
     plan_interval: int | None = 10  # plan once so many steps have come in ... (None: at episode ends only)
     plan_growth: float = 0.05  # ... and the data have grown by this share
     plan_at_end: bool = False  # plan at the end of each episode
-    improvements: int = 2  # policy improvements a plan
+    improvements: int = 2  # policy improvements a plan while exploring
+    exploiting_improvements: int = 4  # and while exploiting
     sweeps: int = 60  # at most, for each improvement
     tolerance: float = 1e-4
     exploration_end: Literal["reset", "state", "zero"] = "reset"  # where U goes on after a terminal state
+    reset_cost: int = 0  # steps without discovery that a reset is worth to U
     q_policy: Literal["own", "balanced"] = "own"  # whose argmax Q bootstraps on
     hold: bool = True  # exploit on weights that have been seen to work, try new ones before trusting them
     block: int = 32  # covariance updates held back before they are folded in
@@ -46,7 +50,7 @@ class Options:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a positive finite number")
         if not self.discount < 1:
             raise InputError(f"discount is {self.discount}: expected a number from 0 to below 1")
-        for name in ("improvements", "sweeps", "block", "capacity"):
+        for name in ("improvements", "exploiting_improvements", "sweeps", "block", "capacity"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a whole number from 1")
         for name, known in (
@@ -62,14 +66,16 @@ class Options:
         """What planning needs. Rewards lie in [-1, 1] and end an episode; r^e in [-1, 0] goes on forever."""
         return Rules(
             discount=self.discount,
-            noise_precision=self.noise_precision,
+            pessimism=self.pessimism,
             improvements=self.improvements,
+            exploiting_improvements=self.exploiting_improvements,
             sweeps=self.sweeps,
             tolerance=self.tolerance,
             q_bounds=(-1.0, 1.0),
             u_bounds=(-1.0 / (1.0 - self.discount), 0.0),
             q_policy=self.q_policy,
             u_stops=self.exploration_end == "zero",
+            reset_cost=self.reset_cost,
         )
 
 
@@ -85,6 +91,7 @@ PAPER = Options(
     plan_at_end=True,
     exploration_end="state",
     q_policy="balanced",
+    exploiting_improvements=2,
     hold=False,
 )
 

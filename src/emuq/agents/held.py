@@ -8,7 +8,8 @@ each episode acts on one of
     trial    a copy of the newest weights, kept still for the episode
     held     the best weights proven so far
 
-and an episode's value, gamma^length at the goal and less than 0 without it, decides which weights are held.
+and what an episode was worth decides which weights are held: first whether it reached the goal, then by
+how much gamma^length exceeds what Q expected of its start (starts differ, and luck is no merit).
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
 
 LIVE, TRIAL, HELD = 0, 1, 2
-MISS = -1.0  # the value of an episode that does not reach the goal
-PROOF = 2  # trials that weights must win against the held ones
-MEMORY = 10  # episodes over which the held weights' score is averaged
+PROOF = 3  # trials in a row that weights must win before they replace others
+MEMORY = 10  # clean episodes after which weights are established, and over which their score is averaged
+SLACK, EDGE = (
+    0.1,
+    0.02,
+)  # how much worse new weights may do than others, how much better than established ones
 
 
 class Held(NamedTuple):
@@ -33,6 +37,7 @@ class Held(NamedTuple):
     weights: Float[Array, " m"]
     score: Float[Array, ""]
     trials: Int[Array, ""]
+    missed: Bool[Array, ""]  # the held weights have missed the goal since they were proven
     trial: Float[Array, " m"]
     trial_score: Float[Array, ""]
     trial_count: Int[Array, ""]
@@ -45,8 +50,16 @@ def nothing(num_features: int) -> Held:
     def none() -> Array:  # an array of its own for each field: a state's arrays are donated, once each
         return jnp.zeros((), jnp.int32)
 
-    empty = jnp.zeros((2, num_features))
-    return Held(empty[0], jnp.full((), -jnp.inf), none(), empty[1], jnp.zeros(()), none(), none() + LIVE)
+    return Held(
+        weights=jnp.zeros(num_features),
+        score=jnp.zeros(()),
+        trials=none(),
+        missed=jnp.zeros((), bool),
+        trial=jnp.zeros(num_features),
+        trial_score=jnp.zeros(()),
+        trial_count=none(),
+        turn=none() + LIVE,
+    )
 
 
 def acting(held: Held, live: Float[Array, " m"]) -> Float[Array, " m"]:
@@ -59,33 +72,35 @@ def trusted(held: Held, live: Float[Array, " m"]) -> Float[Array, " m"]:
     return jnp.where(held.trials > 0, held.weights, live)
 
 
-def settle(
-    held: Held, live: Float[Array, " m"], length: Int[Array, ""], goal: Bool[Array, ""], discount: float
-) -> Held:
+def settle(held: Held, live: Float[Array, " m"], value: Float[Array, ""], goal: Bool[Array, ""]) -> Held:
     """An exploiting episode is over: score its weights, promote or drop a trial, choose the next turn."""
-    value = jnp.where(goal, discount ** length.astype(live.dtype), MISS)
     proven = held.trials > 0
-    # A trial: won when it does at least as well as the held weights did, often enough.
+    tried, kept = held.turn == TRIAL, held.turn == HELD
+    # A trial is lost by a miss, or by doing worse than held weights that have never missed. Newer weights know
+    # more: they need not be faster, except than established ones.
     count = held.trial_count + 1
     mean = held.trial_score + (value - held.trial_score) / count
-    tried = held.turn == TRIAL
-    lost = tried & (~goal | (proven & (mean < held.score)))
+    bar = held.score + jnp.where(held.trials >= MEMORY, EDGE, -SLACK)
+    lost = tried & (~goal | (proven & ~held.missed & (mean < bar)))
     won = tried & ~lost & (count >= jnp.where(proven, PROOF, 1))
-    # The held weights: a running mean, so that a failure tells at once.
-    trials = jnp.minimum(held.trials + 1, MEMORY)
-    score = jnp.where(held.turn == HELD, held.score + (value - held.score) / trials, held.score)
-    trials = jnp.where(held.turn == HELD, trials, held.trials)
+    again = tried & ~lost & ~won
+    # The held weights: a running mean, and a note of any miss.
+    trials = jnp.where(kept, jnp.minimum(held.trials + 1, MEMORY), held.trials)
+    score = jnp.where(kept, held.score + (value - held.score) / trials, held.score)
+    missed = held.missed | (kept & ~goal)
     weights = jnp.where(won, held.trial, held.weights)
     score, trials = jnp.where(won, mean, score), jnp.where(won, count, trials)
-    again = tried & ~lost & ~won
-    fresh = (
-        won | (held.turn == HELD) | ((held.turn == LIVE) & goal)
-    )  # whose next turn tries the newest weights
-    turn = jnp.where(again | fresh, TRIAL, jnp.where(trials > 0, HELD, LIVE)).astype(jnp.int32)
+    missed = missed & ~won
+    # New weights are tried after every episode of the held ones, and at once when those have missed.
+    keep = won | (lost & proven & ~missed)
+    live_on = ((held.turn == LIVE) & ~goal) | (lost & ~proven)
+    fresh = ~again & ~keep & ~live_on
+    turn = jnp.where(keep, HELD, jnp.where(live_on, LIVE, TRIAL)).astype(jnp.int32)
     return Held(
         weights,
         score,
         trials,
+        missed,
         jnp.where(fresh, live, held.trial),
         jnp.where(again, mean, 0.0),
         jnp.where(again, count, 0).astype(jnp.int32),
