@@ -3,11 +3,17 @@
 import numpy as np
 import pytest
 
-from emuq.experiments import cliff, decay, sensitivity, stopping, tabular
+from emuq.experiments import cliff, cliff_rewards, decay, sensitivity, stopping, tabular
 from emuq.experiments.base import Row
 from emuq.experiments.tabular import ADDITIVE, EPSILON, METHODS, VALUES
 
-EVERY = (*cliff.EXPERIMENTS, *decay.EXPERIMENTS, *stopping.EXPERIMENTS, *sensitivity.EXPERIMENTS)
+EVERY = (
+    *cliff.EXPERIMENTS,
+    *cliff_rewards.EXPERIMENTS,
+    *decay.EXPERIMENTS,
+    *stopping.EXPERIMENTS,
+    *sensitivity.EXPERIMENTS,
+)
 SEEDS = range(6)
 
 

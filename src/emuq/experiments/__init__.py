@@ -12,7 +12,17 @@ from emuq.experiments.base import Claim, Experiment, Row, Table
 __all__ = ["MODULES", "Claim", "Experiment", "Row", "Table", "every", "named"]
 
 # Modules with an EXPERIMENTS tuple, in the order of the paper.
-MODULES: tuple[str, ...] = ("cliff", "decay", "stopping", "sensitivity", "fig5", "fig6", "fig7", "table3")
+MODULES: tuple[str, ...] = (
+    "cliff",
+    "cliff_rewards",
+    "decay",
+    "stopping",
+    "sensitivity",
+    "fig5",
+    "fig6",
+    "fig7",
+    "table3",
+)
 
 
 def every() -> dict[str, Experiment]:
