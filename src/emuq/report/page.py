@@ -42,7 +42,7 @@ def _header(report: Report) -> str:
     )
     return (
         f'<header><p class="over">The paper\'s experiments, run again with emuq</p><h1>{TITLE}</h1>'
-        f'<p class="lead">{len(report.claims)} claims of the paper, each tested on fresh runs: '
+        f'<p class="lead">{len(report.claims)} claims, each tested on fresh runs: '
         f"{report.runs:,} of them, {duration(report.seconds)} of compute.</p>"
         f'<ul class="tiles">{tiles}</ul></header>'
     )
@@ -52,7 +52,8 @@ def _ledger(report: Report) -> str:
     rows = "".join(_claim(claim) for claim in report.claims)
     return (
         '<section aria-labelledby="ledger"><h2 id="ledger">Ledger of claims</h2>'
-        "<p>Intervals are 95%. A claim is reproduced when its whole interval lies on the claimed side of "
+        "<p>What the paper's text says of its figures and tables, and what a random policy adds to it. "
+        "Intervals are 95%. A claim is reproduced when its whole interval lies on the claimed side of "
         "the threshold, not reproduced when it lies on the other, and undecided in between.</p>"
         '<table class="ledger"><thead><tr><th>Experiment</th><th>Claim</th><th>Measured</th>'
         f"<th>Verdict</th></tr></thead><tbody>{rows}</tbody></table></section>"

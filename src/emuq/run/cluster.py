@@ -8,7 +8,7 @@ from typing import Any
 
 from emuq.errors import InputError, MissingExtra
 from emuq.run.jobs import Job, Outcome, died, perform
-from emuq.run.local import threads
+from emuq.run.local import compile_cache, threads
 
 RETRIES = 5  # attempts after a node or a worker process is lost
 CONNECT_SECONDS = 5.0
@@ -27,7 +27,7 @@ class Ray:
         options: dict[str, Any] = {
             "num_cpus": self.threads,
             "max_retries": RETRIES,
-            "runtime_env": {"env_vars": threads(self.threads)},
+            "runtime_env": {"env_vars": threads(self.threads) | compile_cache()},
         }
         remote = ray.remote(**options)(perform)
         pending = {remote.remote(job): job for job in jobs}
