@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
 
 
+DIVERGED = 10.0  # a sweep's step, in units of the first one's, at which sweeps are given up
+
+
 @dataclass(frozen=True)
 class Rules:
     """What planning holds fixed: all of it static under `jit`."""
@@ -197,22 +200,27 @@ def policy_sums(
 def evaluate(
     start: Float[Array, " m"], constant: Float[Array, " m"], matrix: Float[Array, "m m"], rules: Rules
 ):
-    """Sweep m <- b + A m until it settles, its steps grow, or `rules.sweeps` are done. O(M^2) a sweep."""
+    """Sweep m <- b + A m until it settles or `rules.sweeps` are done. O(M^2) a sweep.
+
+    Where sweeps diverge (their steps outgrow the first one by far) the policy has no value that these
+    features can hold, and the start, one clipped backup, is all that is returned.
+    """
 
     def go_on(carry):
-        _, change, before, count = carry
-        return (count < rules.sweeps) & (change > rules.tolerance) & (change <= before)
+        _, change, first, count = carry
+        return (count < rules.sweeps) & (change > rules.tolerance) & (change <= DIVERGED * first)
 
     def sweep(carry):
-        m, change, _, count = carry
+        m, _, first, count = carry
         new = constant + matrix @ m
-        return new, jnp.max(jnp.abs(new - m)), change, count + 1
+        change = jnp.max(jnp.abs(new - m))
+        return new, change, jnp.where(count == 0, change, first), count + 1
 
     infinity = jnp.asarray(jnp.inf, start.dtype)
-    m, change, _, count = jax.lax.while_loop(
-        go_on, sweep, (start, infinity, infinity, jnp.zeros((), jnp.int32))
-    )
-    return m, change, count, change <= rules.tolerance
+    begin = (start, infinity, infinity, jnp.zeros((), jnp.int32))
+    m, change, first, count = jax.lax.while_loop(go_on, sweep, begin)
+    diverged = change > DIVERGED * first
+    return jnp.where(diverged, start, m), change, count, change <= rules.tolerance
 
 
 def _picked(
