@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from emuq.agents import rffq
-from emuq.agents.actions import actions_of
+from emuq.agents import dora_core, rffq
+from emuq.agents.actions import Actions, actions_of
 from emuq.agents.surface import reset_seed
 from emuq.domains.base import Domain, episode_keys, step_key
 from emuq.precision import double
@@ -78,6 +78,23 @@ def learn_rffq(
         return _run(domain, _rffq(options), axes, _Fixed(basis, moves), memories, seeds, episodes, until_goal)
 
 
+def learn_dora(
+    domain: Domain,
+    options: dora_core.Options,
+    actions: Actions,
+    seeds: Sequence[int],
+    episodes: int,
+    *,
+    until_goal: bool = False,
+) -> Curves:
+    """DORA with kappa = 1, one agent a seed; `actions` are the discretised ones."""
+    with double():
+        moves = jnp.asarray(actions.low + actions.candidates * (actions.high - actions.low))
+        zeros = jnp.zeros((len(actions.candidates), options.tilings), jnp.int32)
+        memories = [_Tiled(dora_core.init(options, seed), zeros, jnp.zeros((), jnp.int32)) for seed in seeds]
+        return _run(domain, _dora(options), None, moves, memories, seeds, episodes, until_goal)
+
+
 def learn_random(domain: Domain, seeds: Sequence[int], episodes: int, *, until_goal: bool = False) -> Curves:
     """The uniform random policy, as `learn_rffq`."""
     with double():
@@ -131,6 +148,38 @@ def _rffq(options: rffq.Options) -> Policy:
         return walk._replace(agent=rffq.skip(walk.agent))
 
     return Policy(look, learn, act, skip)
+
+
+class _Tiled(NamedTuple):
+    """DORA's memory: what it learned, the tiles of every action where it is, what it chose there."""
+
+    agent: dora_core.State
+    tiles: jax.Array
+    choice: jax.Array
+
+
+@lru_cache(maxsize=64)
+def _dora(options: dora_core.Options) -> Policy:
+    def choose(agent: dora_core.State, tiles: jax.Array) -> tuple[dora_core.State, jax.Array]:
+        agent = agent._replace(steps=agent.steps + 1)
+        return agent, dora_core.greedy(options, agent, tiles, jnp.ones(()))
+
+    def look(moves: jax.Array, walk: _Tiled, s: jax.Array) -> _Tiled:
+        tiles = dora_core.tiles(options, s, len(moves))
+        agent, choice = choose(walk.agent, tiles)
+        return _Tiled(agent, tiles, choice)
+
+    def learn(moves: jax.Array, walk: _Tiled, reward: jax.Array, s: jax.Array, end: jax.Array) -> _Tiled:
+        tiles = dora_core.tiles(options, s, len(moves))
+        agent, choice = choose(walk.agent, tiles)
+        here, paid = walk.tiles[walk.choice], reward.astype(jnp.float32)
+        agent = dora_core.observe(options, agent, here, paid, tiles, choice, end, jnp.ones(()))
+        return _Tiled(agent, tiles, choice)
+
+    def act(moves: jax.Array, walk: _Tiled) -> tuple[_Tiled, jax.Array]:
+        return walk, moves[walk.choice]
+
+    return Policy(look, learn, act, lambda walk: walk)
 
 
 @lru_cache(maxsize=64)  # so that jit sees the same static value again
@@ -189,7 +238,8 @@ def _learn(
             memory=memory, world=world, stream=stream, episode=episode,
             t=jnp.zeros_like(run.t), total=jnp.zeros_like(run.total),
         )  # fmt: skip
-        return jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, run)
+        # What a new episode leaves as it is, tables above all, is not copied.
+        return jax.tree.map(lambda new, old: old if new is old else jnp.where(over, new, old), fresh, run)
 
     def act(fixed: Any, run: _Run) -> _Run:
         memory, action = policy.act(fixed, run.memory)
