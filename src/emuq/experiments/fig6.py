@@ -17,6 +17,7 @@ SPARSITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 STEPS_B, STEPS_C, LENGTH_C = 100_000, 1000, 10
 EPSILON, EPSILON_FIRST = 0.1, 0.5
 GOOD = 0.95  # r2 of a good fit
+CENTRES = {"mean": np.mean, "median": np.median}  # the paper's, and one that a single lost run cannot move
 
 AGENTS = {
     "emuq": "EMU-Q, default",
@@ -73,7 +74,12 @@ def _by(rows: Sequence[Row], agent: str, setting: str) -> dict[float, list[Row]]
 
 def claims_b(rows: Sequence[Row]) -> list[Claim]:
     return [
-        *(_growth(rows, agent, linear=True) for agent in ("emuq", "emuq-paper") if select(rows, agent=agent)),
+        *(
+            _growth(rows, agent, linear=True, centre=centre)
+            for agent in ("emuq", "emuq-paper")
+            for centre in CENTRES
+            if select(rows, agent=agent)
+        ),
         *(
             _growth(rows, agent, linear=False)
             for agent in ("epsilon-greedy", "epsilon-greedy-first")
@@ -82,7 +88,7 @@ def claims_b(rows: Sequence[Row]) -> list[Claim]:
     ]
 
 
-def _growth(rows: Sequence[Row], agent: str, *, linear: bool) -> Claim:
+def _growth(rows: Sequence[Row], agent: str, *, linear: bool, centre: str = "mean") -> Claim:
     """Which curve fits the mean steps: a line or an exponential; an exponential or a power. Runs resampled.
 
     A line must not only be the better fit but a good one.
@@ -90,26 +96,27 @@ def _growth(rows: Sequence[Row], agent: str, *, linear: bool) -> Claim:
     cells = _by(rows, agent, "length")
     lengths, steps = list(cells), [np.array(_steps(cell)) for cell in cells.values()]
     shape = "linearly" if linear else "exponentially"
-    text = f"{AGENTS[agent]}: steps to the goal grow {shape} with the length of the chain"
+    text = f"{AGENTS[agent]}: {centre} steps to the goal grow {shape} with the length of the chain"
     if len(lengths) < 4:
         return Claim("fig6b", text, "too few lengths to fit", None, None, "undecided")
 
     def gain(i: np.ndarray) -> float:
-        means = [values[i % len(values)].mean() for values in steps]
+        means = [CENTRES[centre](values[i % len(values)]) for values in steps]
         exponential = statistics.exponential_fit(lengths, means).r2
         if linear:
             return statistics.linear_fit(lengths, means).r2 - exponential
         return exponential - statistics.power_fit(lengths, means).r2
 
     estimate = statistics.bootstrap_runs(gain, min(len(values) for values in steps), 300)
-    means = [values.mean() for values in steps]
+    means = [CENTRES[centre](values) for values in steps]
     line, power = statistics.linear_fit(lengths, means), statistics.power_fit(lengths, means)
     if not linear:
         measure = f"r2 of an exponential fit minus r2 of a power law (whose power is {power.slope:.1f})"
         return Claim.above("fig6b", text, measure, *estimate)
     measure = f"r2 of a linear fit (itself {line.r2:.3f}, at least {GOOD}) minus r2 of an exponential one"
     claim = Claim.above("fig6b", text, measure, *estimate)
-    return claim if line.r2 >= GOOD else replace(claim, verdict="undecided")
+    doubtful = claim.verdict == "reproduced" and line.r2 < GOOD
+    return replace(claim, verdict="undecided") if doubtful else claim
 
 
 def claims_c(rows: Sequence[Row]) -> list[Claim]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
@@ -13,6 +14,7 @@ from emuq.report.words import SIGNS, VERDICTS, duration, measured, tally
 
 Figures = Mapping[str, Mapping[str, bytes]]
 
+WIDE = 480.0  # points
 TITLE = "Intrinsic Exploration as Multi-Objective RL"
 
 
@@ -94,8 +96,12 @@ def _picture(title: str, drawn: Mapping[str, bytes]) -> str:
     uri = {
         theme: "data:image/svg+xml;base64," + base64.b64encode(svg).decode() for theme, svg in drawn.items()
     }
+    # On a phone a row of panels scrolls, rather than shrink beyond reading.
+    width = re.search(rb'width="([0-9.]+)pt"', drawn["light"])
+    kind = "wide" if width and float(width[1]) > WIDE else "narrow"
     return (
-        '<figure><picture><source media="screen and (prefers-color-scheme: dark)" '
+        f'<figure class="{kind}" tabindex="0"><picture>'
+        '<source media="screen and (prefers-color-scheme: dark)" '
         f'srcset="{uri["dark"]}"><img src="{uri["light"]}" alt="{escape(title)}"></picture></figure>'
     )
 
