@@ -15,7 +15,10 @@ _PUBLIC = {
     "EpsilonGreedy": "emuq.agents.tabular",
     "ExplorationValues": "emuq.agents.tabular",
     "RandomAgent": "emuq.agents.random",
+    "DORA": "emuq.agents.dora",
     "EMUQ": "emuq.agents.emuq",
+    "RND": "emuq.agents.rnd",
+    "VIME": "emuq.agents.vime",
     "GoalOnly": "emuq.domains.goal_only",
 }
 _MODULES = ("exploration", "kappa")

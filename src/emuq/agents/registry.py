@@ -15,6 +15,11 @@ AGENTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "emuq": ("emuq.agents.emuq", "EMUQ", {}),
     "emuq-paper": ("emuq.agents.emuq", "EMUQ", {"preset": "paper"}),
     "rffq": ("emuq.agents.rffq", "RFFQ", {}),
+    "dora": ("emuq.agents.dora", "DORA", {}),
+    "dora-lll": ("emuq.agents.dora", "DORA", {"variant": "lll"}),
+    "vime": ("emuq.agents.vime", "VIME", {}),
+    "rnd": ("emuq.agents.rnd", "RND", {}),
+    "rnd-bonus": ("emuq.agents.rnd", "RND", {"form": "bonus"}),
     "random": ("emuq.agents.random", "RandomAgent", {}),
 }
 

@@ -95,6 +95,23 @@ def learn_dora(
         return _run(domain, _dora(options), None, moves, memories, seeds, episodes, until_goal)
 
 
+def learn_rnd(
+    domain: Domain, options: Any, seeds: Sequence[int], episodes: int, *, until_goal: bool = False
+) -> Curves:
+    """RND (`options`: `rnd_core.Options`) with kappa = 1, one agent a seed."""
+    from emuq.agents import rnd_core  # needs optax, which an installation may lack
+
+    actions = actions_of(action_space(domain))
+    dim = len(domain.observation_low)
+    with double():
+        bases, agents = zip(*(rnd_core.init(options, seed, dim, actions) for seed in seeds), strict=True)
+        moves = jnp.asarray(actions.low + actions.candidates * (actions.high - actions.low))
+        memories = [_Seen(agent, agent.start, jnp.zeros((), int)) for agent in agents]
+        basis = jax.tree.map(lambda *leaves: jnp.stack(leaves), *bases)
+        fixed, axes = _Fixed(basis, moves), _Fixed(0, None)  # type: ignore[arg-type]
+        return _run(domain, _rnd(options), axes, fixed, memories, seeds, episodes, until_goal)
+
+
 def learn_random(domain: Domain, seeds: Sequence[int], episodes: int, *, until_goal: bool = False) -> Curves:
     """The uniform random policy, as `learn_rffq`."""
     with double():
@@ -116,9 +133,9 @@ def action_space(domain: Domain) -> gym.Space:
 
 
 class _Fixed(NamedTuple):
-    """What RFF-Q does not change: its basis, and each candidate as the environment's action."""
+    """What RFF-Q or RND does not change: its basis, and each candidate as the environment's action."""
 
-    basis: rffq.Basis
+    basis: Any
     moves: jax.Array
 
 
@@ -178,6 +195,35 @@ def _dora(options: dora_core.Options) -> Policy:
 
     def act(moves: jax.Array, walk: _Tiled) -> tuple[_Tiled, jax.Array]:
         return walk, moves[walk.choice]
+
+    return Policy(look, learn, act, lambda walk: walk)
+
+
+class _Seen(NamedTuple):
+    """RND's memory: what it learned, where it is, what it chose there."""
+
+    agent: Any
+    s: jax.Array
+    choice: jax.Array
+
+
+@lru_cache(maxsize=64)
+def _rnd(options: Any) -> Policy:
+    from emuq.agents import rnd_core
+
+    def look(fixed: _Fixed, walk: _Seen, s: jax.Array) -> _Seen:
+        s = s.astype(jnp.float32)
+        return walk._replace(agent=walk.agent._replace(start=s), s=s)
+
+    def learn(fixed: _Fixed, walk: _Seen, reward: jax.Array, s: jax.Array, end: jax.Array) -> _Seen:
+        s, basis = s.astype(jnp.float32), fixed.basis
+        action = basis.actions[walk.choice]
+        agent = rnd_core.remember(walk.agent, walk.s, action, reward, s, end)
+        return walk._replace(agent=rnd_core.learn(options, basis, agent, 1.0), s=s)
+
+    def act(fixed: _Fixed, walk: _Seen) -> tuple[_Seen, jax.Array]:
+        choice = rnd_core.greedy(options, fixed.basis, walk.agent, walk.s, 1.0)
+        return walk._replace(choice=choice), fixed.moves[choice]
 
     return Policy(look, learn, act, lambda walk: walk)
 
