@@ -39,11 +39,21 @@ def drive(*arguments, **environment):
     )
 
 
-def finish(folder):
-    """(rows by key, errors) of the toy in a folder."""
-    with Store(folder, create=False) as store:
-        rows, errors, _ = finished(toy.TOY, store)
-    return {row.spec.key: row for row in rows}, errors
+def recorded(folder):
+    """The keys of the toy's runs in a folder; none while the store is being made."""
+    try:
+        with Store(folder, create=False) as store:
+            return store.done()
+    except InputError:
+        return set()
+
+
+def wait_for(folder, number):
+    """Until so many runs are recorded."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and len(recorded(folder)) < number:
+        time.sleep(0.02)
+    assert len(recorded(folder)) >= number
 
 
 def test_runs_equal_those_done_by_hand_whatever_the_grouping(tmp_path):
@@ -81,15 +91,11 @@ def test_failing_and_dying_runs_are_recorded_and_stop_nobody(tmp_path, monkeypat
 def test_kill_9_loses_only_runs_in_flight_and_none_is_done_twice(tmp_path):
     process = drive("reproduce", "--seeds", 20, "--workers", 2, "--out", tmp_path, TOY_SECONDS=0.05)
     try:
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            if (tmp_path / "results.sqlite").exists() and len(before := finish(tmp_path)[0]) >= 6:
-                break
-            time.sleep(0.02)
+        wait_for(tmp_path, 6)
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
-    before, _ = finish(tmp_path)
+    before = recorded(tmp_path)
     assert 6 <= len(before) < 40
     with Store(tmp_path) as store:
         stamps = {record.key: record.finished for record in store.records("toy")}
@@ -133,11 +139,7 @@ def _alive(pid):
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_cleanly_and_says_how_to_go_on(tmp_path, how):
     process = drive("reproduce", "--seeds", 20, "--workers", 2, "--out", tmp_path, TOY_SECONDS=0.2)
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        if (tmp_path / "results.sqlite").exists() and finish(tmp_path)[0]:
-            break
-        time.sleep(0.02)
+    wait_for(tmp_path, 1)
     os.killpg(process.pid, how) if how == signal.SIGINT else os.kill(process.pid, how)
     _, error = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -145,7 +147,7 @@ def test_an_interrupt_ends_cleanly_and_says_how_to_go_on(tmp_path, how):
     assert last.startswith("emuq: stopped;")
     assert f"Go on with: emuq reproduce --seeds 20 --workers 2 --out {tmp_path}" in last
     assert "Traceback" not in error
-    assert 0 < len(finish(tmp_path)[0]) < 40
+    assert 0 < len(recorded(tmp_path)) < 40
 
 
 def test_progress_off_a_terminal_is_json_lines(tmp_path):

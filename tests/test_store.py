@@ -89,6 +89,9 @@ def test_folders_that_cannot_be_used_are_refused(tmp_path):
         Store(tmp_path / "file")
     with pytest.raises(InputError, match=r"no results\.sqlite"):
         Store(tmp_path / "absent", create=False)
+    sqlite3.connect(tmp_path / FILE).execute("PRAGMA journal_mode = WAL").connection.close()
+    with pytest.raises(InputError, match="has no run yet"):
+        Store(tmp_path, create=False)
     if os.geteuid() != 0:  # root may write anywhere
         (tmp_path / "locked").mkdir(mode=0o500)
         with pytest.raises(InputError, match="cannot write in the folder"):

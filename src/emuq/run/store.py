@@ -78,6 +78,8 @@ class Store:
                 "use the version of emuq that wrote it"
             )
         if not create:
+            if not tables:  # a reproduce that has only just begun
+                raise InputError(f"{self.path} has no run yet: wait for emuq reproduce to record one")
             return
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = FULL")
