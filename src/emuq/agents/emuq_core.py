@@ -23,7 +23,7 @@ from emuq.agents import held as holding
 from emuq.agents.actions import Actions
 from emuq.agents.emuq_options import Options
 from emuq.agents.held import Held
-from emuq.bellman import balance, exploration_rewards, num_chunks, policy_iteration, restart
+from emuq.bellman import balance, exploration_rewards, num_chunks, policy_iteration, restart, widen
 from emuq.expectation import Moments, angles, expected_variance, quadratic_form
 from emuq.features import Features, Part, action_part, random_fourier, scores, state_part
 from emuq.posterior import Blocked
@@ -57,6 +57,7 @@ class State(NamedTuple):
     covariance: Float[Array, "m m"]  # their S, in double precision
     counted: Int[Array, ""]
     data: Transitions
+    q_bounds: Float[Array, " 2"]  # what the rewards seen so far allow
     start: Float[Array, " ds"]  # where the episode began: U goes on there after a terminal state
     key: Array
     held: Held  # weights of Q that have been seen to work
@@ -107,6 +108,7 @@ def init(basis: Basis, options: Options, key: Array) -> State:
         jnp.eye(m) / options.prior_precision,
         jnp.zeros((), jnp.int32),
         transitions.empty(capacity, state_dim, action_dim),
+        jnp.array([-1.0, 1.0]),
         jnp.zeros(state_dim),
         key,
         holding.nothing(m),
@@ -153,13 +155,14 @@ def observe(
     best_u = jnp.argmax(balance(q, u, kappa))
     best_q = jnp.argmax(q) if options.q_policy == "own" else best_u
     goes_on = 1.0 - terminal.astype(phi.dtype)
-    target_q = reward + rules.discount * goes_on * jnp.clip(q[best_q], *rules.q_bounds)
+    q_bounds = widen(state.q_bounds, reward, terminal, rules.discount)
+    target_q = reward + rules.discount * goes_on * jnp.clip(q[best_q], *q_bounds)
     intrinsic, u_goes_on = restart(exploration_reward(state, following, options), terminal, rules)
     target_u = intrinsic + rules.discount * u_goes_on * jnp.clip(u[best_u], *rules.u_bounds)
     target = jnp.stack([target_q, target_u])
     blocked = posterior.update_blocked(state.blocked, phi, target, options.noise_precision)
     data = transitions.append(state.data, observation, action, reward, following, terminal)
-    return state._replace(blocked=blocked, data=data)
+    return state._replace(blocked=blocked, data=data, q_bounds=q_bounds)
 
 
 def exploration_reward(state: State, following: Float[Array, " ds"], options: Options) -> Float[Array, ""]:
@@ -181,7 +184,7 @@ def finish(
         return state
     basis, live = state.basis, _live(state)
     q = scores(basis.features, state_part(basis.features, state.start), basis.candidates, live)
-    expected = jnp.clip(jnp.max(q), *options.rules.q_bounds)
+    expected = jnp.clip(jnp.max(q), *state.q_bounds)
     value = jnp.where(goal, options.discount ** length.astype(live.dtype), 0.0) - expected
     new = holding.settle(state.held, live, value, goal)
     return state._replace(held=holding.when(exploited, new, state.held))
@@ -217,6 +220,7 @@ def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
         q,
         u,
         kappa,
+        state.q_bounds,
         rules,
         exploiting,
     )

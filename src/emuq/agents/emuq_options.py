@@ -63,7 +63,7 @@ class Options:
 
     @property
     def rules(self) -> Rules:
-        """What planning needs. Rewards lie in [-1, 1] and end an episode; r^e in [-1, 0] goes on forever."""
+        """What planning needs. U lies in [-1 / (1 - gamma), 0], since r^e does in [-1, 0]."""
         return Rules(
             discount=self.discount,
             pessimism=self.pessimism,
@@ -71,7 +71,6 @@ class Options:
             exploiting_improvements=self.exploiting_improvements,
             sweeps=self.sweeps,
             tolerance=self.tolerance,
-            q_bounds=(-1.0, 1.0),
             u_bounds=(-1.0 / (1.0 - self.discount), 0.0),
             q_policy=self.q_policy,
             u_stops=self.exploration_end == "zero",

@@ -76,8 +76,8 @@ def settle(held: Held, live: Float[Array, " m"], value: Float[Array, ""], goal: 
     """An exploiting episode is over: score its weights, promote or drop a trial, choose the next turn."""
     proven = held.trials > 0
     tried, kept = held.turn == TRIAL, held.turn == HELD
-    # A trial is lost by a miss, or by doing worse than held weights that have never missed. Newer weights know
-    # more: they need not be faster, except than established ones.
+    # A trial is lost by a miss, or by doing worse than held weights that have never missed. Newer weights
+    # know more: they need not be faster, except than established ones.
     count = held.trial_count + 1
     mean = held.trial_score + (value - held.trial_score) / count
     bar = held.score + jnp.where(held.trials >= MEMORY, EDGE, -SLACK)

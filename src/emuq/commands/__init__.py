@@ -1,1 +1,1 @@
-"""One module a command: `register(subparsers)` declares it, `run(args)` does it and returns the exit status."""
+"""One module a command: `register(subparsers)` declares it, `run(args)` returns the exit status."""

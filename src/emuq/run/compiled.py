@@ -19,7 +19,7 @@ import numpy as np
 
 from emuq.agents import emuq_core as core
 from emuq.agents import held
-from emuq.agents.actions import Actions, actions_of
+from emuq.agents.actions import actions_of
 from emuq.agents.emuq_options import Options
 from emuq.agents.surface import reset_seed
 from emuq.domains.base import Domain, episode_keys, step_key
@@ -53,17 +53,6 @@ class Carry(NamedTuple):
     log: Log
 
 
-class Setup(NamedTuple):
-    """What is fixed: hashable by identity, static under jit."""
-
-    domain: Domain
-    actions: Actions
-    options: Options
-    controller: Controller
-    low: np.ndarray
-    width: np.ndarray
-
-
 class Compiled:
     """Many seeds of EMU-Q on one domain: `run = Compiled(domain, options, seeds); run.steps(1000)`."""
 
@@ -88,17 +77,15 @@ class Compiled:
             self._walk = jax.jit(
                 jax.vmap(self._walk_one, in_axes=(axes, None), out_axes=axes), donate_argnums=0
             )
-            agent = axes.agent
-            self._fold = jax.jit(jax.vmap(core.fold, in_axes=(agent,), out_axes=agent), donate_argnums=0)
-            plan = functools.partial(core.plan, options=options)
-            self._plan = jax.jit(jax.vmap(plan, in_axes=(agent, 0), out_axes=agent), donate_argnums=0)
+            self._fold = jax.jit(jax.vmap(self._fold_one, in_axes=(axes,), out_axes=axes), donate_argnums=0)
+            self._plan = jax.jit(jax.vmap(self._plan_one, in_axes=(axes,), out_axes=axes), donate_argnums=0)
             self._begin = jax.jit(jax.vmap(self._begin_one, in_axes=(axes,), out_axes=axes))
             self.carry = self._begin(self.carry)
         self.count = self.used = self.planned = 0
         self._test = None
 
     def steps(self, number: int, until: Callable[[Log], bool] | None = None, after_plan=None) -> None:
-        """Walk `number` steps with every seed, folding and planning when due; stop early when `until` says so."""
+        """Walk `number` steps with every seed, folding and planning when due, or until `until` says so."""
         options = self.options
         with double():
             last = self.count + number
@@ -108,21 +95,14 @@ class Compiled:
                 self.carry = self._walk(self.carry, n)
                 self.count, self.used = self.count + n, self.used + n
                 if self.count == due:
-                    kappa = (
-                        jax.vmap(lambda c: jnp.asarray(self.controller.value(c), jnp.float64))(
-                            self.carry.controller
-                        )
-                        if jax.tree.leaves(self.carry.controller)
-                        else jnp.full(len(self.seeds), self.controller.value(()))
-                    )
-                    self.carry = self.carry._replace(agent=self._plan(self.carry.agent, kappa))
+                    self.carry = self._plan(self.carry)
                     self.planned, self.used = self.count, 0
                     if after_plan is not None:
                         after_plan(self)
                     if until is not None and until(self.carry.log):
                         break
                 elif self.used == options.block:
-                    self.carry = self.carry._replace(agent=self._fold(self.carry.agent))
+                    self.carry = self._fold(self.carry)
                     self.used = 0
 
     def test(self, episodes: int, live: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -148,7 +128,7 @@ class Compiled:
             state, t, _, _ = c
             index = core.greedy(agent, self._observe(state), jnp.zeros(()))
             raw = self.actions.low + agent.basis.actions[index] * (self.actions.high - self.actions.low)
-            out = self.domain.step(state, raw.astype(jnp.float32), step_key(stream, t))
+            out = self.domain.step(state, raw, step_key(stream, t))
             return out.state, t + 1, out.terminated, out.goal
 
         begin = (self.domain.reset(reset), jnp.zeros((), jnp.int32), jnp.zeros((), bool), jnp.zeros((), bool))
@@ -174,12 +154,17 @@ class Compiled:
         )  # fmt: skip
 
     def _observe(self, state) -> jax.Array:
-        raw = self.domain.observe(state).astype(jnp.float32)  # as the Gymnasium adapter hands it out
-        return (raw.astype(jnp.float64) - self._low) / self._width
+        return (self.domain.observe(state) - self._low) / self._width
 
     def _begin_one(self, carry: Carry) -> Carry:
         agent = core.begin(carry.agent, carry.observation)
         return carry._replace(agent=agent, action=core.act(agent, carry.observation, self._kappa(carry)))
+
+    def _fold_one(self, carry: Carry) -> Carry:
+        return carry._replace(agent=core.fold(carry.agent))
+
+    def _plan_one(self, carry: Carry) -> Carry:
+        return carry._replace(agent=core.plan(carry.agent, self._kappa(carry), self.options))
 
     def _kappa(self, carry: Carry) -> jax.Array:
         return jnp.asarray(self.controller.value(carry.controller), jnp.float64)
@@ -191,7 +176,7 @@ class Compiled:
         kappa, domain = self._kappa(carry), self.domain
         unit = carry.agent.basis.actions[carry.action]
         raw = self.actions.low + unit * (self.actions.high - self.actions.low)
-        step = domain.step(carry.domain, raw.astype(jnp.float32), step_key(carry.stream, carry.length))
+        step = domain.step(carry.domain, raw, step_key(carry.stream, carry.length))
         following = self._observe(step.state)
         agent = core.observe(
             carry.agent, carry.observation, unit, step.reward, following, step.terminated, kappa, self.options
@@ -206,10 +191,8 @@ class Compiled:
         updated = self.controller.update(controller, Outcome(total, step.goal))
         controller = jax.tree.map(lambda new, old: jnp.where(over, new, old), updated, controller)
         log = carry.log
-        log = Log(
-            log.returns.at[i].set(total), log.lengths.at[i].set(length), log.goals.at[i].set(step.goal & over),
-            log.kappas.at[i].set(kappa), log.steps.at[i].set(agent.data.count), i + over,
-        )  # fmt: skip
+        row = (total, length, step.goal & over, kappa, agent.data.count)
+        log = Log(*(x.at[i].set(new) for x, new in zip(log[:-1], row, strict=True)), count=i + over)
         log = log._replace(count=jnp.minimum(log.count, log.returns.shape[0] - 1))
         reset, stream = episode_keys(carry.reset_seeds[log.count])
         fresh = domain.reset(reset)
@@ -220,10 +203,10 @@ class Compiled:
         )
         agent = agent._replace(start=jnp.where(over, observation, agent.start))
         action = core.act(agent, observation, self._kappa(carry._replace(controller=controller)))
+        length, total = jnp.where(over, 0, length), jnp.where(over, 0.0, total)
         return Carry(
-            agent, state, stream, observation, action, jnp.where(over, 0, length), jnp.where(over, 0.0, total),
-            controller, carry.reset_seeds, log,
-        )  # fmt: skip
+            agent, state, stream, observation, action, length, total, controller, carry.reset_seeds, log
+        )
 
 
 def _action_space(domain: Domain) -> gym.Space:

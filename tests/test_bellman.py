@@ -1,0 +1,223 @@
+"""Policy iteration: exact on a small random MDP, the same as the plain transcription, never diverging."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from emuq import bellman, posterior, transitions
+from emuq.agents import emuq_core as core
+from emuq.agents.actions import Actions
+from emuq.agents.emuq_options import PAPER, Options
+from emuq.bellman import Rules, balance
+from emuq.expectation import quadratic_form
+from emuq.features import Features, action_part, random_fourier
+from reference import Reference
+
+pytestmark = pytest.mark.usefixtures("x64")
+
+STATES, CHOICES = 6, 3
+GAUSS = np.polynomial.legendre.leggauss(40)
+
+
+def tabular() -> Features:
+    """A feature map that tells all state-action pairs apart: a complete Fourier basis of the grid."""
+    count = STATES * CHOICES
+    grid = np.stack(np.meshgrid(np.arange(STATES), np.arange(CHOICES), indexing="ij"), -1).reshape(count, 2)
+    # cos(pi i (x + 1/2) / n) over both axes is the discrete cosine transform: orthogonal, hence complete.
+    return Features(jnp.asarray(np.pi * grid[:, :1]), jnp.asarray(np.pi * grid[:, 1:]), 1.0, sines=False)
+
+
+def where(state, choice):
+    return np.array([(state + 0.5) / STATES]), np.array([(choice + 0.5) / CHOICES])
+
+
+def random_mdp(rng):
+    """Every pair once, with a deterministic successor, a reward, and some terminal transitions."""
+    following = rng.integers(STATES, size=(STATES, CHOICES))
+    rewards = rng.uniform(-1, 1, size=(STATES, CHOICES))
+    terminal = rng.random((STATES, CHOICES)) < 0.2
+    exploration = -rng.random((STATES, CHOICES))
+    return following, rewards, terminal, exploration
+
+
+def stored(mdp, chunk):
+    following, rewards, terminal, _ = mdp
+    data = transitions.empty(chunk * 3, 1, 1, jnp.float64)
+    for s in range(STATES):
+        for a in range(CHOICES):
+            state, action = where(s, a)
+            data = transitions.append(
+                data, state, action, rewards[s, a], where(following[s, a], 0)[0], terminal[s, a]
+            )
+    return data
+
+
+def value_iteration(mdp, rewards, stops, discount, bounds, own, other=None, kappa=1.0):
+    """max-backups on the table, or backups on the argmax of own * kappa + other."""
+    following, _, terminal, _ = mdp
+    table = np.zeros((STATES, CHOICES))
+    for _ in range(3000):
+        scores = table if other is None else other + kappa * table
+        best = scores.argmax(axis=1)
+        value = np.clip(table[np.arange(STATES), best], *bounds)[following]
+        table = rewards + discount * np.where(terminal & stops, 0.0, value)
+    return table
+
+
+def test_policy_iteration_solves_a_random_mdp_exactly(rng):
+    features, rules = tabular(), Rules(discount=0.9, improvements=300, sweeps=500, tolerance=1e-12, chunk=8,
+                                       u_bounds=(-10.0, 0.0))  # fmt: skip
+    mdp = random_mdp(rng)
+    data = stored(mdp, 8)
+    candidates = action_part(features, np.array([where(0, a)[1] for a in range(CHOICES)]))
+    states = np.array([where(s, 0)[0] for s in range(STATES)])
+    grid_s, grid_a = (
+        np.repeat(states, CHOICES, 0),
+        np.tile([where(0, a)[1] for a in range(CHOICES)], (STATES, 1)),
+    )
+    phi = features(grid_s, grid_a)
+    alpha, beta = 1e-9, 1.0
+    s = posterior.covariance(phi.T @ phi, alpha, beta)
+    exploration = jnp.zeros(data.capacity).at[: STATES * CHOICES].set(mdp[3].ravel())
+    zero = jnp.zeros(features.num_features)
+    plan = bellman.policy_iteration(
+        features, candidates, beta * s, beta * s, s, data, exploration, zero, zero, jnp.asarray(1.0),
+        jnp.array([-10.0, 10.0]), rules,
+    )  # fmt: skip
+    q = value_iteration(mdp, mdp[1], True, 0.9, (-10.0, 10.0), True)
+    np.testing.assert_allclose((phi @ plan.q_weights).reshape(STATES, CHOICES), q, atol=1e-5)
+    u = value_iteration(mdp, mdp[3], False, 0.9, rules.u_bounds, False, other=q)
+    np.testing.assert_allclose((phi @ plan.u_weights).reshape(STATES, CHOICES), u, atol=1e-5)
+    assert bool(jnp.all(plan.converged))
+
+
+def agent_and_reference(rng, **changes):
+    """EMU-Q with the paper's rules and its transcription, on the same features and candidates."""
+    candidates = np.linspace(0, 1, 7)[:, None]
+    nodes, weights = ((GAUSS[0] + 1) / 2)[:, None], GAUSS[1] / 2
+    actions = Actions(candidates, nodes, weights, False, np.zeros(1), np.ones(1))
+    options = dataclasses.replace(
+        PAPER, features=30, precision="double", capacity=256, tolerance=1e-12, sweeps=20_000,
+        improvements=1, discount=0.8, **changes,
+    )  # fmt: skip
+    basis = core.draw_basis(rng, options, 2, actions)
+    state = core.init(basis, options, jax.random.key(0))
+    f = basis.features
+    slow = Reference(
+        f.state_frequencies,
+        f.action_frequencies,
+        candidates,
+        nodes,
+        weights,
+        alpha=options.prior_precision,
+        gamma=options.discount,
+    )
+    return state, slow, options
+
+
+def walk(rng, state, slow, options, steps):
+    observe, fold = jax.jit(core.observe, static_argnames="options"), jax.jit(core.fold)
+    s = rng.random(2)
+    for i in range(steps):
+        a, following = rng.random(1), np.clip(s + rng.normal(size=2) * 0.1, 0, 1)
+        reward, terminal = float(i % 17 == 16), i % 17 == 16
+        # Stored in single precision: both see the same numbers.
+        s, a, following = (np.float32(x).astype(float) for x in (s, a, following))
+        state = observe(state, s, a, reward, following, np.bool_(terminal), 1.0, options)
+        if int(state.blocked.used) == options.block:
+            state = fold(state)
+        slow.step(s, a, reward, following, terminal)
+        s = following
+    return state, slow, options
+
+
+def test_steps_and_plan_equal_the_transcription_of_algorithm_2(rng):
+    state, slow, options = walk(rng, *agent_and_reference(rng, block=16), 60)
+    np.testing.assert_allclose(core.fold(state).blocked.covariance, slow.S, atol=1e-8)
+    np.testing.assert_allclose(state.blocked.weights, np.stack([slow.m_q, slow.m_u], -1), atol=1e-6)
+    planned = jax.jit(core.plan, static_argnames="options")(state, jnp.asarray(1.0), options)
+    slow.end_episode(tolerance=1e-12)
+    np.testing.assert_allclose(planned.blocked.weights[:, 1], slow.m_u, atol=1e-4)
+    np.testing.assert_allclose(planned.blocked.weights[:, 0], slow.m_q, atol=1e-6)
+
+
+def test_an_own_argmax_for_q_is_not_the_balanced_one(rng):
+    plans = []
+    for q_policy in ("own", "balanced"):
+        twin = np.random.default_rng(1)
+        state, _, options = walk(twin, *agent_and_reference(twin, q_policy=q_policy), 60)
+        plans.append(core.plan(state, jnp.asarray(1.0), options).blocked.weights[:, 0])
+    assert float(jnp.max(jnp.abs(plans[0] - plans[1]))) > 1e-3
+
+
+@pytest.mark.parametrize("end", ["reset", "state", "zero"])
+def test_terminal_transitions_end_q_and_only_stop_u_if_told(end, rng):
+    options = Options(features=20, capacity=256, exploration_end=end, precision="double")
+    actions = Actions(np.eye(2), np.eye(2), np.full(2, 0.5), True, np.zeros(1), np.ones(1))
+    basis = core.draw_basis(rng, options, 1, actions)
+    state = core.begin(core.init(basis, options, jax.random.key(0)), jnp.array([0.1]))
+    state = core.observe(
+        state, jnp.array([0.2]), jnp.array([1.0, 0.0]), jnp.asarray(1.0), jnp.array([0.9]), jnp.asarray(True),
+        jnp.asarray(1.0), options,
+    )  # fmt: skip
+    assert float(state.data.next_states[0, 0]) == pytest.approx(0.1 if end == "reset" else 0.9)
+    planned = core.plan(state, jnp.asarray(1.0), options)
+    q, u, _ = core.values(planned, jnp.array([[0.2]]), jnp.array([[1.0, 0.0]]))
+    assert float(q[0]) == pytest.approx(1.0, abs=0.05)
+    r_e = (
+        -1.0 + float(core.exploration_reward(core.fold(planned), planned.data.next_states[0], options)) + 1.0
+    )
+    if end == "zero":
+        assert float(u[0]) == pytest.approx(r_e, abs=0.05)
+
+
+def test_a_reset_costs_what_waiting_costs():
+    rules = Rules(discount=0.9, reset_cost=5)
+    reward, factor = bellman.restart(jnp.array([-0.3, -0.3]), jnp.array([True, False]), rules)
+    waited = sum(-(0.9**i) for i in range(5)) + 0.9**5 * -0.3
+    np.testing.assert_allclose(reward, [waited, -0.3])
+    np.testing.assert_allclose(factor, [0.9**5, 1.0])
+
+
+def test_bounds_of_q_follow_the_rewards():
+    one = jnp.array([-1.0, 1.0])
+    np.testing.assert_allclose(bellman.widen(one, jnp.asarray(1.0), jnp.asarray(True), 0.9), one)
+    np.testing.assert_allclose(bellman.widen(one, jnp.asarray(-1.0), jnp.asarray(False), 0.9), [-10, 1])
+    np.testing.assert_allclose(bellman.widen(one, jnp.asarray(50.0), jnp.asarray(True), 0.9), [-1, 50])
+
+
+def test_sweeps_stop_before_they_diverge():
+    rules = Rules(sweeps=500, tolerance=1e-9)
+    start, constant = jnp.ones(3), jnp.ones(3)
+    m, _, sweeps, converged = bellman.evaluate(start, constant, 1.2 * jnp.eye(3), rules)
+    assert not bool(converged)
+    assert int(sweeps) == 5  # 1.2^4 > 2
+    assert float(jnp.max(jnp.abs(m))) < 10
+    m, _, _, converged = bellman.evaluate(start, constant, 0.5 * jnp.eye(3), rules)
+    assert bool(converged)
+    np.testing.assert_allclose(m, 2.0, atol=1e-8)
+
+
+def test_exploration_rewards_lie_between_minus_one_and_zero(rng):
+    features = random_fourier(rng, 40, 2, 1)
+    data = transitions.empty(512, 2, 1)
+    for _ in range(300):
+        data = data._replace(count=data.count + 1)
+    data = data._replace(next_states=jnp.asarray(rng.random((512, 2)), jnp.float32))
+    basis = core.expectation.box_moments(features, np.zeros(1), np.ones(1))
+    for scale in (0.0, 1.0, 100.0):
+        form = quadratic_form(features, basis, scale * jnp.eye(40))
+        rewards = bellman.exploration_rewards(features, basis, form, 100.0, data, 256)[:300]
+        np.testing.assert_allclose(rewards, scale / 100 - 1, atol=1e-9)
+
+
+def test_kappa_zero_is_q_alone_and_infinity_is_u_alone():
+    q, u = jnp.array([1.0, 2.0]), jnp.array([-5.0, -50.0])
+    np.testing.assert_array_equal(balance(q, u, jnp.asarray(0.0)), q)
+    np.testing.assert_array_equal(balance(q, u, jnp.asarray(jnp.inf)), u)
+    np.testing.assert_array_equal(balance(q, u, jnp.asarray(2.0)), q + 2 * u)
