@@ -17,6 +17,7 @@ import jax
 import numpy as np
 
 from emuq.errors import InputError
+from emuq.precision import double
 
 FORMAT = "emuq-checkpoint"
 VERSION = 1
@@ -44,8 +45,8 @@ def write(path: str | os.PathLike, arrays: dict[str, np.ndarray], meta: dict[str
         raise
 
 
-def read(path: str | os.PathLike, agent: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays and the meta data of a checkpoint of `agent`; a clear error for anything else."""
+def read(path: str | os.PathLike, agent: str | None = None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays and the meta data of a checkpoint (of `agent`); a clear error for anything else."""
     if not Path(path).is_file():
         raise InputError(f"no checkpoint at {path}: expected a file written by save()")
     try:
@@ -70,7 +71,7 @@ def read(path: str | os.PathLike, agent: str) -> tuple[dict[str, np.ndarray], di
             f"{path} is not a whole emuq checkpoint ({type(error).__name__}): "
             "it was cut short, altered or written by something else; use another copy"
         ) from error
-    if meta.get("agent") != agent:
+    if agent is not None and meta.get("agent") != agent:
         raise InputError(f"{path} holds a {meta.get('agent')} agent, not {agent}: load it with that class")
     return arrays, meta
 
@@ -98,7 +99,8 @@ def unflatten(like: Any, arrays: dict[str, np.ndarray]) -> Any:
             return jax.random.wrap_key_data(new)
         return jax.numpy.asarray(new) if isinstance(old, jax.Array) else new
 
-    return jax.tree_util.tree_map_with_path(leaf, like)
+    with double():  # else JAX would round what was saved in double precision
+        return jax.tree_util.tree_map_with_path(leaf, like)
 
 
 def _name(path) -> str:

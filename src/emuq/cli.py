@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import emuq
 from emuq.errors import InputError, MissingExtra
 
-COMMANDS = ("envs", "reproduce", "report")
+COMMANDS = ("demo", "envs", "train", "evaluate", "reproduce", "report")
 
 
 class Formatter(argparse.ArgumentDefaultsHelpFormatter):
@@ -46,6 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (InputError, MissingExtra) as error:
         print(f"emuq: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader of our output, such as `head`, has what it wanted
+        sys.stderr.close()
+        return 0
     except KeyboardInterrupt:
         print("emuq: stopped", file=sys.stderr)
         return 130

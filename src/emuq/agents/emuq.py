@@ -91,6 +91,17 @@ class EMUQ(Agent):
     def num_transitions(self) -> int:
         return self._count
 
+    def trajectories(self) -> list[np.ndarray]:
+        """The states visited, in the environment's units, an array for each episode."""
+        states = np.asarray(self._state.data.states[: self._count], dtype=float)
+        ends = np.cumsum([episode.length for episode in self.history])
+        return [self._scaling.inverse(part) for part in np.split(states, ends) if len(part)]
+
+    @property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The observation's bounds that are scaled to [0, 1]."""
+        return self._scaling.low, self._scaling.low + self._scaling.width
+
     # The surface's five methods -----------------------------------------------------------------------
 
     def _start(self, observation: Any) -> Any:
@@ -159,6 +170,7 @@ class EMUQ(Agent):
     def _grow(self) -> None:
         with double():
             self._state = self._state._replace(data=transitions.grown(self._state.data))
+        self.options["capacity"] = self._state.data.capacity  # so that a file is loaded into as much room
 
     def _scaled(self, observation: Any) -> np.ndarray:
         array = np.asarray(observation, dtype=float)

@@ -24,6 +24,9 @@ class Scaling(NamedTuple):
     def __call__(self, observation: np.ndarray) -> np.ndarray:
         return (observation - self.low) / self.width
 
+    def inverse(self, scaled: np.ndarray) -> np.ndarray:
+        return self.low + scaled * self.width
+
 
 def scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None) -> Scaling:
     """From `bounds`, or the environment's `normalisation`, or its observation space."""

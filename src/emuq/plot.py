@@ -1,0 +1,116 @@
+"""Pictures of what an agent knows: U, Q and the variance over two dimensions of the state, as figure 7."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from emuq.agents.emuq import EMUQ
+from emuq.errors import InputError, MissingExtra
+from emuq.history import History
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PANELS = {"u": "U: exploration value", "q": "Q: goal value", "variance": "variance of Q"}
+ACCENT = "#c2410c"
+
+
+def value_map(
+    agent: EMUQ,
+    path: str | os.PathLike | None = None,
+    *,
+    dims: tuple[int, int] = (0, 1),
+    action: Any = None,
+    at: Sequence[float] | None = None,
+    panels: Sequence[str] = ("u", "q", "variance"),
+    names: tuple[str, str] | None = None,
+    trajectories: bool = True,
+    resolution: int = 90,
+) -> Figure:
+    """U, Q and variance over two state dimensions, the visited states over them; saved if `path` is given.
+
+    `action` is the one they are shown for, `at` the values of the other dimensions: the middle by default.
+    """
+    plt = _pyplot()
+    low, high = agent.bounds
+    if len(low) < 2:
+        raise InputError(f"observations have {len(low)} dimension: value_map needs two")
+    if not all(0 <= d < len(low) for d in dims) or dims[0] == dims[1]:
+        raise InputError(f"dims is {dims}: expected two different numbers from 0 to {len(low) - 1}")
+    unknown = set(panels) - set(PANELS)
+    if unknown:
+        raise InputError(f"panels has {sorted(unknown)}: expected some of {', '.join(PANELS)}")
+    x, y = (np.linspace(low[d], high[d], resolution) for d in dims)
+    states = np.tile((low + high) / 2 if at is None else np.asarray(at, dtype=float), (resolution**2, 1))
+    states[:, dims[0]], states[:, dims[1]] = (grid.ravel() for grid in np.meshgrid(x, y))
+    if action is None:
+        action = agent._actions.low * 0.5 + agent._actions.high * 0.5 if not agent._actions.discrete else 0
+    values = dict(zip(("q", "u", "variance"), agent.values(states, action), strict=True))
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(4.4 * len(panels), 3.7), squeeze=False, layout="constrained", sharey=True
+    )
+    paths = agent.trajectories() if trajectories else []
+    for axis, panel in zip(axes[0], panels, strict=True):
+        image = axis.pcolormesh(
+            x, y, values[panel].reshape(resolution, resolution), shading="auto", rasterized=True
+        )
+        figure.colorbar(image, ax=axis, pad=0.02)
+        for i, states_seen in enumerate(paths):
+            last = i == len(paths) - 1
+            axis.plot(
+                states_seen[:, dims[0]],
+                states_seen[:, dims[1]],
+                color=ACCENT if last else "white",
+                linewidth=1.6 if last else 0.8,
+                alpha=1.0 if last else 0.75,
+                label="last episode" if last else ("earlier episodes" if i == 0 else None),
+            )
+        axis.set(title=PANELS[panel], xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+        axis.set_xlabel(names[0] if names else f"state[{dims[0]}]")
+    axes[0][0].set_ylabel(names[1] if names else f"state[{dims[1]}]")
+    if paths:
+        axes[0][0].legend(
+            loc="lower right", fontsize=8, facecolor="#555555", labelcolor="white", framealpha=0.8
+        )
+    if path is not None:
+        figure.savefig(path, dpi=150)
+        plt.close(figure)
+    return figure
+
+
+def learning_curve(history: History, path: str | os.PathLike | None = None) -> Figure:
+    """Steps of each episode, goals marked, with kappa below."""
+    plt = _pyplot()
+    figure, (top, bottom) = plt.subplots(
+        2, 1, figsize=(7, 4.2), sharex=True, height_ratios=(3, 1), layout="constrained"
+    )
+    number = np.arange(1, len(history) + 1)
+    lengths = np.array([episode.length for episode in history])
+    goals = np.array([episode.goal for episode in history], dtype=bool)
+    top.plot(number, lengths, color="0.7", linewidth=1)
+    top.plot(number[~goals], lengths[~goals], "x", color="0.45", label="no goal")
+    top.plot(number[goals], lengths[goals], "o", color=ACCENT, markersize=4, label="goal reached")
+    top.set(ylabel="steps", ylim=(0, None))
+    top.legend(fontsize=8)
+    bottom.step(number, [episode.kappa for episode in history], where="mid", color="#1d4ed8")
+    bottom.set(xlabel="episode", ylabel="kappa", ylim=(-0.05, None))
+    bottom.xaxis.get_major_locator().set_params(integer=True)
+    if path is not None:
+        figure.savefig(path, dpi=150)
+        plt.close(figure)
+    return figure
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingExtra("matplotlib", "plot") from None
+    return plt
