@@ -52,7 +52,7 @@ class DORA(Agent):
         super().__init__(env, seed=seed, kappa=kappa, options=given)
         self.settings = check(options)
         self._scaling = scaling_of(env, None)
-        self._actions = grid(
+        self.actions = grid(
             actions_of(self.action_space), actions_per_dimension or _COUNTS.get(_name(env), 3)
         )
         with double():
@@ -67,13 +67,13 @@ class DORA(Agent):
 
     @property
     def _num_actions(self) -> int:
-        return len(self._actions.candidates)
+        return len(self.actions.candidates)
 
     def _scaled(self, observation: Any) -> np.ndarray:
         return self._scaling(finite(np.asarray(observation, float), "observation"))
 
     def _action(self) -> Any:
-        return from_index(self._actions, int(self._index), self.action_space.dtype)
+        return from_index(self.actions, int(self._index), self.action_space.dtype)
 
     def _start(self, observation: Any) -> Any:
         if self.settings.variant == "bonus" and np.isinf(self.kappa):
@@ -105,7 +105,7 @@ class DORA(Agent):
     def _greedy(self, observation: Any, kappa: float) -> Any:
         with double():
             index = _greedy(self.settings, self._num_actions, self._state, self._scaled(observation), kappa)
-        return from_index(self._actions, int(index), self.action_space.dtype)
+        return from_index(self.actions, int(index), self.action_space.dtype)
 
     def _get_state(self) -> State:
         return self._state

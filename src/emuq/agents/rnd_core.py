@@ -44,7 +44,7 @@ class Options(NamedTuple):
     mixture: float = 1.2
     rate: float = 1.0  # of Q and U, shared among the minibatch
     discount: float = 0.99
-    minibatch: int = 16
+    minibatch: int = 8
     capacity: int = 1 << 16  # transitions remembered
     hidden: int = 64  # units in each of two layers, of f and of g
     outputs: int = 16

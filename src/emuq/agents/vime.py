@@ -76,8 +76,9 @@ class VIME(Agent):
         return self._draw(following)
 
     def _update(self) -> None:
+        draws = core.draws(self.settings, self.seed, int(self._state.updates), self._scaling.dim)
         with double():
-            self._state, info = _update(self.settings, self._state, self._batch, self.kappa)
+            self._state, info = _update(self.settings, self._state, self._batch, draws, self.kappa)
         self.info = info
         self._filled = 0
         self._refresh()
@@ -158,5 +159,5 @@ def _empty(size: int, state_dim: int, action_dim: int) -> Batch:
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=1)
-def _update(options: Options, state: State, batch: Batch, kappa: jax.Array) -> tuple[State, Info]:
-    return core.update(options, state, batch, kappa)
+def _update(options: Options, state: State, batch: Batch, draws: core.Draws, kappa: float):
+    return core.update(options, state, batch, draws, kappa)

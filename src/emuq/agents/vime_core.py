@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
 from emuq.agents import vime_model as model
@@ -72,24 +73,46 @@ class State(NamedTuple):
     value_weights: Float[Array, " f"]
     medians: Float[Array, " 10"]
     updates: Int[Array, ""]
-    key: Array
+
+
+class Draws(NamedTuple):
+    """An update's random numbers. Drawn by NumPy: compiling JAX's generator took most of the compile time."""
+
+    gain: tuple[np.ndarray, ...]  # [batch, samples, outputs] for each layer
+    fit: tuple[np.ndarray, ...]  # [updates, samples, minibatch, outputs] for each layer
+    rows: np.ndarray  # [updates, minibatch], uniform in [0, 1)
+
+
+def draws(options: Options, seed: int, number: int, state_dim: int) -> Draws:
+    """The numbers of update `number`."""
+    rng, samples = np.random.default_rng([seed, 7, number]), options.prior.samples
+    outputs = (options.hidden, state_dim)
+
+    def noise(*shape: int) -> tuple[np.ndarray, ...]:
+        return tuple(rng.standard_normal((*shape, n), np.float32) for n in outputs)
+
+    return Draws(
+        noise(options.batch, samples),
+        noise(options.updates, samples, options.minibatch),
+        rng.random((options.updates, options.minibatch)),
+    )
 
 
 def init(options: Options, seed: int, state_dim: int, action_dim: int) -> State:
-    key, net_key, policy_key = jax.random.split(jax.random.key(seed), 3)
+    """A wide network and a policy of small means, drawn from the seed."""
+    rng = np.random.default_rng([seed, 8])
     sizes = (state_dim + action_dim, options.hidden, state_dim)
-    network = model.init(net_key, sizes, options.initial_sd)
+    network = model.init(rng, sizes, options.initial_sd)
     return State(
         network,
         optax.adam(options.rate).init(network),
         jnp.zeros((options.pool, state_dim + action_dim), jnp.float32),
         jnp.zeros((options.pool, state_dim), jnp.float32),
         jnp.zeros((), jnp.int32),
-        trpo.init(policy_key, state_dim, action_dim, options.hidden),
+        trpo.init(rng, state_dim, action_dim, options.hidden),
         jnp.zeros(2 * state_dim + 4),
         jnp.zeros(MEDIANS),
         jnp.zeros((), jnp.int32),
-        key,
     )
 
 
@@ -100,17 +123,16 @@ class Info(NamedTuple):
     divergence: Float[Array, ""]
 
 
-def update(options: Options, state: State, batch: Batch, kappa: Float[Array, ""]) -> tuple[State, Info]:
+def update(options: Options, state: State, batch: Batch, draws: Draws, kappa) -> tuple[State, Info]:
     """Information gains, network, policy, values, in this order."""
-    gain_key, fit_key = jax.random.split(jax.random.fold_in(state.key, state.updates))
     state = _store(options, state, batch)
     moments = _moments(options, state)
-    gains = gain(options, state, moments, batch, gain_key)
+    gains = gain(options, state, moments, batch, draws.gain)
     medians = state.medians.at[state.updates % MEDIANS].set(jnp.median(gains))
     known = jnp.arange(MEDIANS) <= state.updates
     scale = jnp.sum(jnp.where(known, medians, 0.0)) / jnp.sum(known)
     rewards = batch.rewards + kappa * options.eta * gains / jnp.maximum(scale, 1e-30)
-    network, optimiser = fit(options, state, moments, fit_key)
+    network, optimiser = fit(options, state, moments, draws)
 
     features = trpo.value_features(batch.states, batch.times)
     later = trpo.value_features(batch.following, batch.times + 1)
@@ -154,11 +176,10 @@ def _normal(moments: tuple[Array, Array], inputs: Array, targets: Array) -> tupl
 
 
 def gain(
-    options: Options, state: State, moments: tuple[Array, Array], batch: Batch, key: Array
+    options: Options, state: State, moments: tuple[Array, Array], batch: Batch, noise: Any
 ) -> Float[Array, " n"]:
     """The information gain of every transition of a batch, by the network as it is."""
     x, y = _normal(moments, jnp.concatenate([batch.states, batch.actions], -1), batch.following)
-    noise = model.noise(state.network, key, len(x), options.prior.samples)
 
     def one(row):
         return model.information_gain(options.prior, state.network, *row)
@@ -166,23 +187,21 @@ def gain(
     return jax.lax.map(one, (x, y, noise), batch_size=250)
 
 
-def fit(options: Options, state: State, moments: tuple[Array, Array], key: Array) -> tuple[Network, Any]:
+def fit(options: Options, state: State, moments: tuple[Array, Array], draws: Draws) -> tuple[Network, Any]:
     """`updates` steps of Adam on minibatches of the pool."""
     adam = optax.adam(options.rate)
     total = jnp.minimum(state.stored, options.pool)
-    rows_key, noise_key = jax.random.split(key)
-    rows = jax.random.randint(rows_key, (options.updates, options.minibatch), 0, total)
+    rows = (draws.rows * total).astype(jnp.int32)
     xs, ys = _normal(moments, state.inputs[rows], state.targets[rows])
 
     def once(carry, batch):
         network, optimiser = carry
-        x, y, draws = batch
-        gradient = jax.grad(lambda net: model.loss(options.prior, net, x, y, total, draws))(network)
+        x, y, noise = batch
+        gradient = jax.grad(lambda net: model.loss(options.prior, net, x, y, total, noise))(network)
         change, optimiser = adam.update(gradient, optimiser, network)
         return (optax.apply_updates(network, change), optimiser), None
 
     start = (state.network, state.optimiser)
-    noise = model.noise(state.network, noise_key, options.updates, options.prior.samples, options.minibatch)
-    (network, optimiser), _ = jax.lax.scan(once, start, (xs, ys, noise))
+    (network, optimiser), _ = jax.lax.scan(once, start, (xs, ys, draws.fit))
     enough = total >= LEAST
     return jax.tree.map(lambda new, old: jnp.where(enough, new, old), (network, optimiser), start)

@@ -14,7 +14,8 @@ lambda on its log-likelihood alone, to second order:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import itertools
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +33,7 @@ class Layer(NamedTuple):
 
 
 Network = tuple[Layer, ...]
+Noise = tuple[Any, ...]
 
 
 class Prior(NamedTuple):
@@ -43,27 +45,17 @@ class Prior(NamedTuple):
     newton_step: float = 0.01  # lambda
 
 
-def init(key: Array, sizes: tuple[int, ...], sd: float) -> Network:
+def init(rng: np.random.Generator, sizes: tuple[int, ...], sd: float) -> Network:
     """Means drawn from N(0, 1 / inputs), every weight's standard deviation `sd`."""
     rho = float(np.log(np.expm1(sd)))
-    keys = jax.random.split(key, len(sizes) - 1)
     return tuple(
-        Layer(jax.random.normal(k, (i + 1, o)) / np.sqrt(i + 1), jnp.full((i + 1, o), rho))
-        for k, i, o in zip(keys, sizes[:-1], sizes[1:], strict=True)
+        Layer(jnp.asarray(rng.standard_normal((i + 1, o)) / np.sqrt(i + 1)), jnp.full((i + 1, o), rho, float))
+        for i, o in itertools.pairwise(sizes)
     )
 
 
-def noise(network: Network, key: Array, *shape: int) -> tuple[Array, ...]:
-    """The random numbers that `sample` needs, for each layer's outputs; drawn ahead, outside of loops."""
-    keys = jax.random.split(key, len(network))
-    return tuple(
-        jax.random.normal(k, (*shape, layer.mean.shape[1]), jnp.float32)
-        for k, layer in zip(keys, network, strict=True)
-    )
-
-
-def sample(network: Network, x: Float[Array, "*n i"], noise: tuple[Array, ...]) -> Float[Array, "*m n o"]:
-    """Outputs for weights drawn anew for every row. O(weights) a row."""
+def sample(network: Network, x: Float[Array, "*n i"], noise: Noise) -> Float[Array, "*m n o"]:
+    """Outputs for weights drawn anew for every row of `noise`: normal numbers, for each layer's outputs."""
     for n, layer in enumerate(network):
         x = jnp.concatenate([jax.nn.relu(x) if n else x, jnp.ones((*x.shape[:-1], 1))], -1)
         variance = jnp.square(x) @ jnp.square(jax.nn.softplus(layer.rho))
@@ -71,9 +63,7 @@ def sample(network: Network, x: Float[Array, "*n i"], noise: tuple[Array, ...]) 
     return x
 
 
-def log_likelihood(
-    prior: Prior, network: Network, x: Array, y: Array, noise: tuple[Array, ...]
-) -> Float[Array, "*n"]:
+def log_likelihood(prior: Prior, network: Network, x: Array, y: Array, noise: Noise) -> Float[Array, "*n"]:
     """E_q log N(y | f(x; w), likelihood_sd^2), up to a constant, averaged over the noise's first axis."""
     errors = jnp.square(sample(network, x, noise) - y).sum(-1)
     return -0.5 * errors.mean(0) / prior.likelihood_sd**2
@@ -90,15 +80,13 @@ def divergence(prior: Prior, network: Network) -> Float[Array, ""]:
 
 
 def loss(
-    prior: Prior, network: Network, x: Array, y: Array, count: Int[Array, ""], noise: tuple[Array, ...]
+    prior: Prior, network: Network, x: Array, y: Array, count: Int[Array, ""], noise: Noise
 ) -> Float[Array, ""]:
     """L of a minibatch, for `count` transitions in all."""
     return divergence(prior, network) / count - log_likelihood(prior, network, x, y, noise).mean()
 
 
-def information_gain(
-    prior: Prior, network: Network, x: Array, y: Array, noise: tuple[Array, ...]
-) -> Float[Array, ""]:
+def information_gain(prior: Prior, network: Network, x: Array, y: Array, noise: Noise) -> Float[Array, ""]:
     """lambda^2 / 2 g' H^-1 g for one transition. O(samples x weights)."""
     gradient = jax.grad(lambda net: log_likelihood(prior, net, x, y, noise))(network)
     total = jnp.zeros(())

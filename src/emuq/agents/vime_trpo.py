@@ -40,13 +40,12 @@ class Trust(NamedTuple):
     tries: int = 15
 
 
-def init(key: Array, state_dim: int, action_dim: int, hidden: int) -> Policy:
+def init(rng: np.random.Generator, state_dim: int, action_dim: int, hidden: int) -> Policy:
     """Actions near 0 with standard deviation 1, in units of half the action box."""
-    first, second = jax.random.split(key)
     return Policy(
-        jax.random.normal(first, (state_dim, hidden)) / np.sqrt(state_dim),
+        jnp.asarray(rng.standard_normal((state_dim, hidden)) / np.sqrt(state_dim)),
         jnp.zeros(hidden),
-        0.1 * jax.random.normal(second, (hidden, action_dim)) / np.sqrt(hidden),
+        jnp.asarray(0.1 * rng.standard_normal((hidden, action_dim)) / np.sqrt(hidden)),
         jnp.zeros(action_dim),
         jnp.zeros(action_dim),
     )
