@@ -213,4 +213,4 @@ def test_envs_lists_every_environment(capsys):
     assert cli.main(["envs", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["id"] for row in rows] == [entry.id for entry in ENTRIES]
-    assert {row["horizon"] for row in rows} == {200, 500}
+    assert {row["horizon"] for row in rows} == {50, 200, 500}

@@ -64,6 +64,11 @@ ENTRIES = (
         entry_point="emuq.domains.simulators:hopper", extra="mujoco",
     ),
     Entry(
+        "Jaco", "Box(4)", "Box(2)", "fingertips within 0.15 of the target", "none",
+        "at home, each angle within 0.01", 50, "dm_control's Kinova Jaco",
+        entry_point="emuq.domains.jaco:Jaco", extra="mujoco",
+    ),
+    Entry(
         "Chain", "Box(1)", "Discrete(2)", "the last state", "none",
         "the first state", 500, "Osband et al. (2014)", "chain:chain",
     ),
