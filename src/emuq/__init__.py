@@ -21,7 +21,7 @@ _PUBLIC = {
     "VIME": "emuq.agents.vime",
     "GoalOnly": "emuq.domains.goal_only",
 }
-_MODULES = ("exploration", "kappa")
+_MODULES = ("callbacks", "exploration", "kappa", "plot")
 
 _register()
 

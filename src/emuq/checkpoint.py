@@ -10,6 +10,7 @@ import json
 import os
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,16 @@ def read(path: str | os.PathLike, agent: str | None = None) -> tuple[dict[str, n
             meta = header["meta"]
     except InputError:
         raise
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError, AttributeError, TypeError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        KeyError,
+        ValueError,
+        EOFError,
+        OSError,
+        AttributeError,
+        TypeError,
+    ) as error:
         raise InputError(
             f"{path} is not a whole emuq checkpoint ({type(error).__name__}): "
             "it was cut short, altered or written by something else; use another copy"

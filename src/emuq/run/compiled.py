@@ -164,7 +164,10 @@ class Compiled:
         return carry._replace(agent=core.fold(carry.agent))
 
     def _plan_one(self, carry: Carry) -> Carry:
-        return carry._replace(agent=core.plan(carry.agent, self._kappa(carry), self.options))
+        agent = core.plan(carry.agent, self._kappa(carry), self.options)
+        # A plan at the very end of an episode comes before the next one's first action, as in `Agent.learn`.
+        first = core.act(agent, carry.observation, self._kappa(carry))
+        return carry._replace(agent=agent, action=jnp.where(carry.length == 0, first, carry.action))
 
     def _kappa(self, carry: Carry) -> jax.Array:
         return jnp.asarray(self.controller.value(carry.controller), jnp.float64)

@@ -1,0 +1,276 @@
+"""EMU-Q as a user meets it: kappa, learning, saving, resuming, looking inside, and what is refused."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import emuq
+from emuq import domains
+from emuq.agents import emuq as shell
+from emuq.agents import emuq_core as core
+from emuq.agents import held as holding
+from emuq.agents.emuq_options import Options
+from emuq.errors import InputError
+from emuq.precision import double
+from emuq.run.compiled import Compiled
+
+SMALL = {"features": 60, "capacity": 2048}
+
+
+def car(**options):
+    return emuq.EMUQ(gym.make("emuq/MountainCar-v0", max_episode_steps=120), **(SMALL | options))
+
+
+def columns(agent):
+    return agent.history.to_dict()
+
+
+def weights(agent):
+    return np.asarray(agent._state.blocked.weights)
+
+
+@pytest.mark.parametrize("kappa", [1.0, emuq.kappa.UntilGoal()])
+def test_the_gymnasium_loop_equals_the_compiled_loop(kappa):
+    # In double precision: batched products round otherwise, and the car's motion magnifies it.
+    options = SMALL | {"precision": "double"}
+    compiled = Compiled(
+        domains.make("MountainCar", horizon=120), Options(**options), [0, 1], kappa, max_episodes=20
+    )
+    compiled.steps(400)
+    for i, seed in enumerate((0, 1)):
+        agent = car(seed=seed, kappa=kappa, precision="double")
+        agent.learn(steps=400, progress=False)
+        whole = int(compiled.carry.log.count[i])
+        assert whole >= 1
+        lengths, goals = (
+            np.asarray(x)[i][:whole] for x in (compiled.carry.log.lengths, compiled.carry.log.goals)
+        )
+        assert [e.length for e in agent.history][:whole] == lengths.tolist()
+        assert [e.goal for e in agent.history][:whole] == goals.tolist()
+        ours, theirs = agent._state.data, compiled.carry.agent.data
+        np.testing.assert_allclose(ours.states[:400], theirs.states[i][:400], atol=1e-6)
+
+
+def test_resuming_equals_never_having_stopped(tmp_path):
+    whole, half = car(seed=3), car(seed=3)
+    whole.learn(episodes=6, progress=False)
+    half.learn(episodes=3, progress=False)
+    half.save(tmp_path / "half.emuq")
+    resumed = emuq.EMUQ.load(tmp_path / "half.emuq", gym.make("emuq/MountainCar-v0", max_episode_steps=120))
+    assert resumed.kappa == half.kappa
+    resumed.learn(episodes=3, progress=False)
+    assert columns(resumed) == columns(whole)
+    np.testing.assert_array_equal(weights(resumed), weights(whole))
+
+
+def test_learning_steps_at_a_time_keeps_whole_numbers_of_steps():
+    agent = car()
+    assert len(agent.learn(steps=150, progress=False)) == 2
+    assert agent.history[-1].steps == agent.num_transitions == 150
+
+
+def test_kappa_zero_acts_on_q_alone_and_infinity_on_u_alone():
+    agent = car(kappa=1.0, hold=False)
+    agent.learn(episodes=2, progress=False)
+    observations = np.random.default_rng(0).uniform([-1.2, -0.07], [0.6, 0.07], (40, 2))
+
+    def actions(kappa):
+        return np.array([agent.predict(o, kappa=kappa)[0][0] for o in observations])
+
+    exploit, explore = actions(0.0), actions(float("inf"))
+    assert np.any(exploit != explore)
+    with double():
+        blocked = agent._state.blocked
+        garbled = blocked.weights.at[:, 1].multiply(-3.0)
+        agent._state = agent._state._replace(blocked=blocked._replace(weights=garbled))
+        np.testing.assert_array_equal(actions(0.0), exploit)
+        garbled = blocked.weights.at[:, 0].multiply(-3.0)
+        agent._state = agent._state._replace(blocked=blocked._replace(weights=garbled))
+        np.testing.assert_array_equal(actions(float("inf")), explore)
+
+
+def test_kappa_turns_between_any_two_steps():
+    agent = car(kappa=1.0)
+
+    def turn(event):
+        if event.kind == "step":
+            event.agent.kappa = 0.0 if event.agent.kappa else 1.0
+
+    agent.learn(episodes=1, callback=turn, progress=False)
+    assert agent.num_transitions == agent.history[-1].steps
+
+
+def test_greedy_action_is_the_best_candidate():
+    agent = car(kappa=0.7, hold=False)
+    agent.learn(episodes=1, progress=False)
+    observation = np.array([-0.5, 0.01])
+    low, high, candidates = agent._actions.low, agent._actions.high, agent._actions.candidates
+    grid = low + candidates * (high - low)
+    q, u, variance = agent.values(np.tile(observation, (len(grid), 1)), grid)
+    action, none = agent.predict(observation)
+    assert none is None
+    np.testing.assert_allclose(action, grid[np.argmax(q + 0.7 * u)])
+    assert np.all((variance > 0) & (variance <= 1 / agent.settings.prior_precision))
+    assert np.all(u < 0)
+
+
+def test_nothing_compiles_after_the_first_two_episodes():
+    agent = car(kappa=1.0)
+    agent.learn(episodes=2, progress=False)
+    compiled = [
+        f._cache_size() for f in (shell._advance, shell._plan, shell._fold, shell._begin, shell._finish)
+    ]
+    agent.learn(episodes=4, progress=False)
+    after = [f._cache_size() for f in (shell._advance, shell._plan, shell._fold, shell._begin, shell._finish)]
+    assert after == compiled
+
+
+def test_room_doubles_and_nothing_is_lost(tmp_path):
+    agent = car(capacity=256, kappa=1.0)
+    agent.learn(episodes=3, progress=False)
+    assert agent.num_transitions > 256
+    assert agent._state.data.capacity == 512
+    agent.save(tmp_path / "grown.emuq")
+    again = emuq.EMUQ.load(tmp_path / "grown.emuq", agent.env)
+    np.testing.assert_array_equal(again._state.data.states, agent._state.data.states)
+
+
+def test_it_solves_a_chain_that_chance_does_not():
+    env = gym.make("emuq/Chain-v0", length=40, max_episode_steps=160)
+    agent = emuq.EMUQ(env, seed=0, features=100, capacity=1024)
+    assert agent.learn(episodes=4, until="goal", progress=False).first_goal is not None
+    chance = emuq.RandomAgent(env, seed=0)
+    assert chance.learn(episodes=4, until="goal", progress=False).first_goal is None
+
+
+def test_paper_preset_has_table_2s_parameters():
+    agent = emuq.EMUQ(gym.make("emuq/MountainCar-v0"), preset="paper")
+    settings = agent.settings
+    assert (settings.features, settings.prior_precision, settings.action_lengthscale) == (300, 0.1, 10.0)
+    assert (settings.plan_interval, settings.q_policy, settings.mixture) == (None, "balanced", 0.0)
+    assert agent.kappa == 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"preset": "best"}, "preset is 'best'"),
+        ({"feature": 3}, "unknown option 'feature'"),
+        ({"discount": 1.0}, "discount is 1.0"),
+        ({"prior_precision": 0.0}, "prior_precision is 0.0"),
+        ({"exploration_end": "never"}, "exploration_end is 'never'"),
+        ({"seed": -1}, "seed is -1"),
+        ({"kappa": -1.0}, "kappa"),
+        ({"observation_bounds": ([0, 0, 0], [1, 1, 1])}, "observation_bounds"),
+    ],
+)
+def test_bad_options_get_one_clear_line(options, message):
+    with pytest.raises(InputError, match=message) as caught:
+        car(**options)
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_observations_are_refused_and_work_is_kept():
+    agent = car()
+    agent.learn(episodes=1, progress=False)
+    with pytest.raises(InputError, match=r"observation .* has nan at index 1"):
+        agent.predict(np.array([0.0, np.nan]))
+    with pytest.raises(InputError, match=r"observation has shape \(3,\): expected \(2,\)"):
+        agent.predict(np.zeros(3))
+    assert agent.num_transitions > 0
+    with pytest.raises(InputError, match="no finite bounds"):
+        emuq.EMUQ(gym.make("CartPole-v1"))
+    with pytest.raises(InputError, match="exactly one of the two"):
+        agent.learn()
+    with pytest.raises(InputError, match="episodes is 0"):
+        agent.learn(episodes=0)
+
+
+@pytest.mark.parametrize("damage", ["cut", "altered", "foreign", "missing", "other agent"])
+def test_a_bad_checkpoint_is_refused_in_one_line(damage, tmp_path):
+    agent, path = car(), tmp_path / "agent.emuq"
+    agent.save(path)
+    raw = path.read_bytes()
+    if damage == "cut":
+        path.write_bytes(raw[: len(raw) // 2])
+    elif damage == "altered":
+        path.write_bytes(raw[:2000] + bytes(b ^ 255 for b in raw[2000:2100]) + raw[2100:])
+    elif damage == "foreign":
+        path.write_text("a recipe for bread")
+    elif damage == "missing":
+        path.unlink()
+    else:
+        emuq.RandomAgent(agent.env, seed=0).save(path)
+    with pytest.raises(InputError) as caught:
+        emuq.EMUQ.load(path, agent.env)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def play(held, live, outcomes):
+    """Feed episodes' outcomes (goal, value) to the state, with the newest weights `live`."""
+    for goal, value in outcomes:
+        held = holding.settle(held, live, jnp.asarray(value), jnp.asarray(goal))
+    return held
+
+
+def test_weights_are_held_once_seen_to_work_and_replaced_when_they_miss():
+    with double():
+        good, new = jnp.ones(3), 2 * jnp.ones(3)
+        held = play(holding.nothing(3), good, [(False, 0.0)])
+        assert int(held.turn) == holding.LIVE
+        held = play(held, good, [(True, 0.5)])  # reached the goal: these weights are tried, kept still
+        assert int(held.turn) == holding.TRIAL
+        held = play(held, new, [(True, 0.5)])  # they work
+        np.testing.assert_array_equal(holding.trusted(held, new), good)
+        held = play(held, new, [(True, 0.5), (False, 0.0)])  # held again; then a trial of the new ones misses
+        np.testing.assert_array_equal(holding.trusted(held, new), good)
+        assert int(held.turn) == holding.HELD
+        held = play(held, new, [(False, 0.0)])  # the held ones miss
+        assert bool(held.missed)
+        held = play(held, new, [(True, 0.4)] * holding.PROOF)  # new ones prove themselves
+        np.testing.assert_array_equal(holding.trusted(held, good), new)
+        assert not bool(held.missed)
+
+
+def test_pictures_are_written(tmp_path):
+    agent = car()
+    agent.learn(episodes=2, progress=False)
+    emuq.plot.value_map(agent, tmp_path / "map.png", resolution=20)
+    emuq.plot.learning_curve(agent.history, tmp_path / "curve.png")
+    for name in ("map.png", "curve.png"):
+        assert (tmp_path / name).read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(InputError, match="dims is"):
+        emuq.plot.value_map(agent, dims=(0, 0))
+    assert [len(path) for path in agent.trajectories()] == [e.length for e in agent.history]
+
+
+def test_tensorboard_gets_a_row_an_episode(tmp_path):
+    from emuq.callbacks import TensorBoard
+
+    agent = car()
+    with TensorBoard(tmp_path) as board:
+        agent.learn(episodes=2, callback=board, progress=False)
+    events = list(tmp_path.glob("events.out.tfevents.*"))
+    assert len(events) == 1
+    assert b"episode/kappa" in events[0].read_bytes()
+
+
+def test_a_callback_stops_learning():
+    agent = car(kappa=1.0)
+    history = agent.learn(episodes=5, callback=lambda event: event.kind != "episode", progress=False)
+    assert len(history) == 1
+
+
+def test_exploration_reward_falls_where_the_agent_has_been():
+    agent = car(kappa=1.0)
+    agent.learn(episodes=1, progress=False)
+    seen, unseen = agent._state.data.states[50].astype(float), jnp.array([0.95, 0.05])
+    with double():
+        known, unknown = (
+            float(core.exploration_reward(agent._state, s, agent.settings)) for s in (seen, unseen)
+        )
+    assert -1 <= known < unknown <= 0
