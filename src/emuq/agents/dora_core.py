@@ -24,6 +24,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from emuq.agents.lots import best, lots, mix
+
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
 
@@ -79,16 +81,9 @@ def tiles(options: Options, s: Float[Array, " ds"], num_actions: int) -> Int[Arr
         return (place[None] * num_actions + action).astype(jnp.int32)
     place = tiling[:, 0].astype(jnp.uint32)
     for i in range(dim):
-        place = _mix(place ^ (cells[:, i].astype(jnp.uint32) + jnp.uint32(0x9E3779B9 + i)))
-    mixed = _mix(place[None] + action.astype(jnp.uint32) * jnp.uint32(0x85EBCA6B))
+        place = mix(place ^ (cells[:, i].astype(jnp.uint32) + jnp.uint32(0x9E3779B9 + i)))
+    mixed = mix(place[None] + action.astype(jnp.uint32) * jnp.uint32(0x85EBCA6B))
     return (mixed % jnp.uint32(options.memory)).astype(jnp.int32)
-
-
-def _mix(h: Array) -> Array:
-    """A bijection of 32-bit numbers that spreads every bit (MurmurHash3's last step)."""
-    h = (h ^ (h >> 16)) * jnp.uint32(0x85EBCA6B)
-    h = (h ^ (h >> 13)) * jnp.uint32(0xC2B2AE35)
-    return h ^ (h >> 16)
 
 
 def q_values(state: State, indices: Int[Array, "*k t"]) -> Float[Array, "*k"]:
@@ -115,8 +110,7 @@ def greedy(options: Options, state: State, indices: Int[Array, "k t"], kappa) ->
         unknown = -jnp.log(jnp.maximum(-log_e(options, state, indices), 1e-30)) * options.temperature
         weight = jnp.where(jnp.isinf(kappa), 1.0, kappa).astype(q.dtype)
         q = jnp.where(jnp.isinf(kappa), 0.0, q) + weight * unknown
-    draw = _mix(_mix(state.lot ^ state.steps) + jnp.arange(len(q), dtype=jnp.uint32)) | jnp.uint32(1)
-    return jnp.argmax(jnp.where(q >= jnp.max(q), draw, jnp.uint32(0))).astype(jnp.int32)
+    return best(q, lots(state.lot, state.steps, len(q))).astype(jnp.int32)
 
 
 def observe(

@@ -27,6 +27,7 @@ import optax
 
 from emuq import transitions
 from emuq.agents.actions import Actions
+from emuq.agents.lots import best, lots
 from emuq.features import Features, Part, action_part, combine, random_fourier, scores, state_part
 from emuq.transitions import Transitions
 
@@ -71,8 +72,8 @@ class State(NamedTuple):
     largest: Float[Array, ""]  # the running maximum of errors
     start: Float[Array, " ds"]  # where the last episode began
     data: Transitions
-    key: Array  # raw: a typed key makes every call slower
-    steps: Int[Array, ""]
+    lot: Array  # the agent's own seed of draws
+    steps: Array
 
 
 def init(options: Options, seed: int, state_dim: int, actions: Actions) -> tuple[Basis, State]:
@@ -99,8 +100,8 @@ def init(options: Options, seed: int, state_dim: int, actions: Actions) -> tuple
         jnp.zeros((), jnp.float32),
         jnp.zeros(state_dim, jnp.float32),
         transitions.empty(options.capacity, state_dim, actions.dim),
-        jax.random.key_data(jax.random.key(int(rng.integers(2**31)))),
-        jnp.zeros((), jnp.int32),
+        jnp.asarray(rng.integers(2**32), jnp.uint32),
+        jnp.zeros((), jnp.uint32),
     )
     return Basis(features, action_part(features, units), units, _network(rng, sizes)), state
 
@@ -146,12 +147,7 @@ def greedy(options: Options, basis: Basis, state: State, s: Float[Array, " ds"],
         mixed = state.q_weights + jnp.where(jnp.isinf(kappa), 0.0, kappa) * state.u_weights
         weights = jnp.where(jnp.isinf(kappa), state.u_weights, mixed)
     value = values(basis, weights, s)
-    draw = jax.random.uniform(_key(state, 0), value.shape, jnp.float32)
-    return jnp.argmax(jnp.where(value >= jnp.max(value), draw, -1.0))
-
-
-def _key(state: State, role: int) -> Array:
-    return jax.random.fold_in(jax.random.wrap_key_data(state.key), 2 * state.steps + role)
+    return best(value, lots(state.lot, 2 * state.steps, len(value)))
 
 
 def remember(state: State, s: Array, action: Array, reward: Array, following: Array, end: Array) -> State:
@@ -167,7 +163,8 @@ def remember(state: State, s: Array, action: Array, reward: Array, following: Ar
 def learn(options: Options, basis: Basis, state: State, kappa) -> State:
     """One minibatch for Q, U and the predictor. O(B K M)."""
     count, capacity = state.data.count, state.data.capacity
-    rows = jax.random.randint(_key(state, 1), (options.minibatch,), 0, jnp.minimum(count, capacity))
+    drawn = lots(state.lot, 2 * state.steps + 1, options.minibatch)
+    rows = (drawn % jnp.minimum(count, capacity).astype(jnp.uint32)).astype(jnp.int32)
     # The newest transition is always among them: what was just seen must not stay new.
     rows = rows.at[0].set((count - 1) % capacity)
     s, a, reward, following, end = (column[rows] for column in state.data[:5])
@@ -185,8 +182,8 @@ def learn(options: Options, basis: Basis, state: State, kappa) -> State:
     phi = combine(basis.features, state_part(basis.features, s), action_part(basis.features, a))
 
     def step(weights: Array, reward: Array, after_end: Array | float) -> Array:
-        best = jnp.max(scores(basis.features, part, basis.candidates, weights), -1)
-        target = reward + options.discount * jnp.where(end, after_end, best)
+        ahead = jnp.max(scores(basis.features, part, basis.candidates, weights), -1)
+        target = reward + options.discount * jnp.where(end, after_end, ahead)
         return weights + options.rate / options.minibatch * ((target - phi @ weights) @ phi)
 
     q_weights, u_weights = state.q_weights, state.u_weights

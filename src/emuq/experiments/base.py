@@ -116,6 +116,7 @@ class Experiment:
                   drawn twice, for light and for dark pages; build it with matplotlib.figure.Figure.
     source        the experiment whose runs this one analyses, where it has none of its own
     varies        settings that tell conditions apart in summaries ("length" of a chain)
+    on_request    agents that run only when they are named (`--agents`)
     paper         (agent, domain) -> the paper's own numbers, by their names in a summary row
     notes         values the paper leaves open and other things a reader must know
     """
@@ -131,6 +132,7 @@ class Experiment:
     figure: Callable[[Sequence[Row]], Figure] | None = None
     source: str = ""
     varies: tuple[str, ...] = ()
+    on_request: tuple[str, ...] = ()
     paper: Mapping[tuple[str, str], Mapping[str, float | None]] = field(default_factory=dict)
     notes: str = ""
 

@@ -15,7 +15,9 @@ from emuq.experiments.base import Result
 from emuq.run.spec import RunSpec
 
 # Agents whose runs on a pure-JAX domain compile whole: their seeds go as one batch.
-LOCKSTEP = ("rffq", "random", "epsilon-greedy", "epsilon-greedy-first")
+LOCKSTEP = (
+    "rffq", "random", "epsilon-greedy", "epsilon-greedy-first", "dora", "dora-lll", "rnd", "rnd-bonus",
+)  # fmt: skip
 _DOMAIN_OPTIONS = ("reward", "length", "sparsity")
 
 
@@ -58,9 +60,26 @@ def _batch(specs: Sequence[RunSpec]) -> list[Result]:
     domain = domain_of(spec)
     if spec.agent == "random":
         curves = lockstep.learn_random(domain, seeds, spec["episodes"], until_goal=True)
+    elif spec.agent in ("dora", "dora-lll", "rnd", "rnd-bonus"):
+        curves = _baseline(spec, domain, seeds)
     else:
         curves = lockstep.learn_rffq(domain, rffq_options(spec), seeds, spec["episodes"], until_goal=True)
     return [_summary(lengths, goals) for lengths, goals in zip(curves.lengths, curves.goals, strict=True)]
+
+
+def _baseline(spec: RunSpec, domain: Any, seeds: Sequence[int]) -> Any:
+    """DORA and RND with the options and actions that their agents have on this domain."""
+    import gymnasium as gym
+
+    from emuq.agents.registry import make_agent
+    from emuq.run import lockstep
+
+    agent: Any = make_agent(spec.agent, gym.make(f"emuq/{spec.domain}-v0"), seed=0)
+    if spec.agent.startswith("rnd"):
+        return lockstep.learn_rnd(domain, agent.settings, seeds, spec["episodes"], until_goal=True)
+    return lockstep.learn_dora(
+        domain, agent.settings, agent.actions, seeds, spec["episodes"], until_goal=True
+    )
 
 
 def _summary(lengths: Any, goals: Any) -> Result:

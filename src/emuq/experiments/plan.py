@@ -31,7 +31,8 @@ def plan(
     _check("domains", domains, {spec.domain for spec in specs})
     groups: dict[Hashable, tuple[Experiment, list[RunSpec]]] = {}
     for experiment, spec in chosen.values():
-        if (not agents or spec.agent in agents) and (not domains or spec.domain in domains):
+        wanted = spec.agent in agents if agents else spec.agent not in experiment.on_request
+        if wanted and (not domains or spec.domain in domains):
             key = (experiment.runs_of, experiment.group(spec))
             groups.setdefault(key, (experiment, []))[1].append(spec)
     if not groups:

@@ -30,7 +30,13 @@ AGENTS = {
     "emuq-paper": "EMU-Q, paper's preset",
     "random": "random policy",
     "rffq": "RFF-Q, classic reward",
+    "vime": "VIME",
+    "dora": "DORA, bonus",
+    "dora-lll": "DORA, LLL",
+    "rnd": "RND, values",
+    "rnd-bonus": "RND, bonus",
 }
+BASELINES = ("vime", "dora", "dora-lll", "rnd", "rnd-bonus")  # run when asked for: --agents vime dora rnd
 RIVALS = ("vime", "dora")  # the paper's other goal-only methods
 
 
@@ -130,6 +136,7 @@ EXPERIMENTS = (
         goals.execute,
         claims,
         group=goals.group,
+        on_request=BASELINES,
         tables=partial(table3_view.tables, agents=AGENTS),
         figure=partial(table3_view.figure, agents=AGENTS),
         paper=TABLE3,
