@@ -14,6 +14,9 @@ from emuq.domains import jaco_model as arm
 from emuq.domains.jaco import SUBSTEPS, Jaco
 from emuq.domains.jaco_targets import APART
 from emuq.errors import InputError, MissingExtra
+from emuq.experiments import fig8
+from emuq.experiments.base import Row
+from emuq.run.spec import RunSpec
 
 os.environ.setdefault("MUJOCO_GL", "egl")
 mujoco = pytest.importorskip("mujoco")
@@ -189,6 +192,8 @@ def test_pictures_show_the_target():
         pytest.skip(str(error))
     red = (picture[..., 0] > 150) & (picture[..., 1] < 90) & (picture[..., 2] < 90)
     assert red.sum() > 50
+    for ball in ("target", "halo"):
+        assert np.allclose(env.data.site(ball).xpos, env.target)
     env.step([1.0, 1.0])
     assert not np.array_equal(picture, env.render())
     env.close()
@@ -216,3 +221,37 @@ def test_a_step_is_the_substeps_and_little_more():
     env.reset(seed=0)
     env.step(np.zeros(2))
     assert env.data.time == pytest.approx(SUBSTEPS * arm.TIMESTEP)
+
+
+def finished(agents, share, seeds=6):
+    """Runs of fig8 as if each agent had solved this share of its episodes, evenly."""
+    rows = []
+    for spec in fig8.specs(range(seeds)):
+        if spec.agent in agents:
+            goals = [int((i + spec.seed) % 10 < 10 * share[spec.agent]) for i in range(fig8.EPISODES)]
+            result = {"goals": goals, "lengths": [50] * fig8.EPISODES, "goal_episode": 1, "goal_steps": 50}
+            rows.append(Row(spec, result))
+    return rows
+
+
+def test_claims_of_the_figure_follow_the_runs():
+    share = {"emuq": 0.9, "emuq-paper": 0.3, "rffq": 0.3, "random": 0.0}
+    verdicts = {claim.claim: claim.verdict for claim in fig8.claims(finished(share, share))}
+    assert verdicts["EMU-Q, default solves more episodes than RFF-Q (the paper's claim)"] == "reproduced"
+    paper = "EMU-Q, paper's parameters"
+    assert verdicts[f"{paper} solves more episodes than RFF-Q (the paper's claim)"] == "not reproduced"
+    assert [text for text, verdict in verdicts.items() if "80%" in text and verdict == "reproduced"] == [
+        "EMU-Q, default completes the task consistently: at least 80% of the last 50 episodes"
+    ]
+    assert fig8.claims([]) == []
+    assert fig8.CHECKPOINTS[0] == 40
+    assert fig8.CHECKPOINTS[-1] == 200
+    assert len(fig8.tables(finished(("rffq",), share))[0].rows) == 1
+
+
+def test_a_run_of_the_figure_has_the_target_of_its_seed():
+    spec = RunSpec.of("fig8", "random", "Jaco", 3, episodes=8, horizon=50)
+    one, two = fig8.execute([spec, spec])
+    assert one == two
+    assert len(one["goals"]) == 8
+    assert all(length == 50 for goal, length in zip(one["goals"], one["lengths"], strict=True) if not goal)

@@ -19,8 +19,8 @@ class Renderer:
         except Exception as error:  # of any kind, by platform
             raise arm.no_opengl(error) from error
         self._camera = mujoco.MjvCamera()
-        self._camera.lookat[:] = (0.0, 0.0, 0.5)
-        self._camera.distance, self._camera.azimuth, self._camera.elevation = 2.6, 140, -18
+        self._camera.lookat[:] = (0.0, 0.0, 0.46)
+        self._camera.distance, self._camera.azimuth, self._camera.elevation = 2.0, 140, -16
 
     def __call__(self, data: Any) -> np.ndarray:
         self._renderer.update_scene(data, self._camera)

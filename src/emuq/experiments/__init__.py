@@ -22,6 +22,7 @@ MODULES: tuple[str, ...] = (
     "fig6",
     "fig7",
     "table3",
+    "fig8",
 )
 
 
