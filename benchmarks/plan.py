@@ -1,4 +1,4 @@
-"""A plan of EMU-Q beside Algorithm 2's end-of-episode update in plain NumPy; time and memory with the data."""
+"""A plan of EMU-Q beside Algorithm 2's end of an episode in plain NumPy; time and memory as data grow."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def unflatten(like: Any, arrays: dict[str, np.ndarray]) -> Any:
                 f"expected {expected.dtype}{list(expected.shape)}: make the agent with the saved options"
             )
         if _is_key(old):
-            return jax.random.wrap_key_data(new)
+            return jax.random.wrap_key_data(jax.numpy.asarray(new))
         return jax.numpy.asarray(new) if isinstance(old, jax.Array) else new
 
     with double():  # else JAX would round what was saved in double precision
@@ -118,7 +118,7 @@ def _name(path) -> str:
 
 
 def _is_key(leaf) -> bool:
-    return isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _plain(leaf):

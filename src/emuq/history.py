@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 
 class Episode(NamedTuple):
@@ -48,9 +48,13 @@ class History(Sequence[Episode]):
     def __len__(self) -> int:
         return len(self._episodes)
 
-    def __getitem__(self, index):  # type: ignore[override]
+    @overload
+    def __getitem__(self, index: int) -> Episode: ...
+    @overload
+    def __getitem__(self, index: slice) -> History: ...
+    def __getitem__(self, index: int | slice) -> Episode | History:
         chosen = self._episodes[index]
-        return History(chosen) if isinstance(index, slice) else chosen
+        return History(chosen) if isinstance(chosen, list) else chosen
 
     def __iter__(self) -> Iterator[Episode]:
         return iter(self._episodes)

@@ -49,7 +49,8 @@ def value_map(
     states[:, dims[0]], states[:, dims[1]] = (grid.ravel() for grid in np.meshgrid(x, y))
     if action is None:
         action = agent._actions.low * 0.5 + agent._actions.high * 0.5 if not agent._actions.discrete else 0
-    values = dict(zip(("q", "u", "variance"), agent.values(states, action), strict=True))
+    q, u, variance = agent.values(states, action)
+    values: dict[str, np.ndarray] = {"q": q, "u": u, "variance": variance}
     figure, axes = plt.subplots(
         1, len(panels), figsize=(4.4 * len(panels), 3.7), squeeze=False, layout="constrained", sharey=True
     )

@@ -120,7 +120,9 @@ def update_many(
     target = jnp.pad(target, ((0, padding), (0, 0))).reshape(-1, size, target.shape[1])
 
     def one_block(held: Blocked, data):
-        held, _ = jax.lax.scan(lambda b, d: (update_blocked(b, *d, noise_precision), None), held, data)
+        held, _ = jax.lax.scan(
+            lambda b, d: (update_blocked(b, d[0], d[1], noise_precision), None), held, data
+        )
         return fold(held), None
 
     held, _ = jax.lax.scan(one_block, block(posterior, size), (phi, target))

@@ -19,7 +19,7 @@ class Transitions(NamedTuple):
     rewards: Float[Array, " n"]
     next_states: Float[Array, "n ds"]
     terminal: Bool[Array, " n"]
-    count: Int[Array, ""]
+    count: Int[Array, ""]  # type: ignore[assignment]  # hides tuple.count, which nobody wants of it
 
     @property
     def capacity(self) -> int:

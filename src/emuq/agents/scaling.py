@@ -37,7 +37,9 @@ def scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None) -> Scaling
         )
     if bounds is None:
         inner = env.unwrapped if isinstance(env, gym.Env) else env
-        bounds = getattr(inner, "normalisation", None) or (space.low, space.high)
+        bounds = getattr(inner, "normalisation", None)
+    if bounds is None:
+        bounds = (space.low, space.high)
     try:
         low, high = (np.broadcast_to(np.asarray(bound, dtype=float), space.shape) for bound in bounds)
     except (ValueError, TypeError):

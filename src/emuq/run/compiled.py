@@ -23,6 +23,7 @@ from emuq.agents.actions import actions_of
 from emuq.agents.emuq_options import Options
 from emuq.agents.surface import reset_seed
 from emuq.domains.base import Domain, episode_keys, step_key
+from emuq.errors import InputError
 from emuq.kappa import Controller, Outcome, as_controller
 from emuq.precision import double
 
@@ -35,7 +36,7 @@ class Log(NamedTuple):
     goals: jax.Array
     kappas: jax.Array
     steps: jax.Array
-    count: jax.Array
+    count: jax.Array  # type: ignore[assignment]  # hides tuple.count, which nobody wants of it
 
 
 class Carry(NamedTuple):
@@ -127,7 +128,7 @@ class Compiled:
         def step(c):
             state, t, _, _ = c
             index = core.greedy(agent, self._observe(state), jnp.zeros(()))
-            raw = self.actions.low + agent.basis.actions[index] * (self.actions.high - self.actions.low)
+            raw = self._raw(agent.basis.actions[index])
             out = self.domain.step(state, raw, step_key(stream, t))
             return out.state, t + 1, out.terminated, out.goal
 
@@ -135,8 +136,13 @@ class Compiled:
         _, t, _, goal = jax.lax.while_loop(go_on, step, begin)
         return goal, t
 
+    def _raw(self, unit: jax.Array) -> jax.Array:
+        return jnp.asarray(self.actions.low) + unit * jnp.asarray(self.actions.high - self.actions.low)
+
     def _next_plan(self) -> int:
         interval = self.options.plan_interval
+        if interval is None:
+            raise InputError("plan_interval is None: seeds in lockstep plan by the number of steps")
         return self.planned + max(interval, int(self.options.plan_growth * self.planned))
 
     def _carry(self, seed: int, max_episodes: int) -> Carry:
@@ -178,7 +184,7 @@ class Compiled:
     def _step(self, carry: Carry) -> Carry:
         kappa, domain = self._kappa(carry), self.domain
         unit = carry.agent.basis.actions[carry.action]
-        raw = self.actions.low + unit * (self.actions.high - self.actions.low)
+        raw = self._raw(unit)
         step = domain.step(carry.domain, raw, step_key(carry.stream, carry.length))
         following = self._observe(step.state)
         agent = core.observe(
@@ -215,7 +221,7 @@ class Compiled:
 def _action_space(domain: Domain) -> gym.Space:
     if domain.num_actions is not None:
         return gym.spaces.Discrete(domain.num_actions)
-    return gym.spaces.Box(np.float32(domain.action_low), np.float32(domain.action_high))
+    return gym.spaces.Box(np.array(domain.action_low), np.array(domain.action_high), dtype=np.float64)
 
 
 def _axes(carry: Carry) -> Carry:
