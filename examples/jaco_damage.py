@@ -1,0 +1,98 @@
+"""A Jaco arm learns to reach, is damaged in the middle of learning, and learns to reach again.
+
+    python examples/jaco_damage.py [--seed 0] [--healthy 40] [--damaged 80] [--out jaco]
+
+Three joints work at first: base, shoulder and elbow. Then the elbow jams. Its torque does nothing from
+there on, and what the agent has learned no longer fits the arm; kappa is turned up, and down again once
+the target is reached. Writes OUT.png (the curve and a strip of frames) and prints what happened.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import gymnasium as gym
+import numpy as np
+
+import emuq
+from emuq.kappa import UntilGoal
+
+WINDOW = 10
+
+
+def film(agent: emuq.EMUQ, env: gym.Env, count: int = 5) -> list[np.ndarray]:
+    """`count` frames of one episode that only exploits."""
+    observation, _ = env.reset(seed=12345)
+    frames, over = [env.render()], False
+    while not over:
+        action, _ = agent.predict(observation, kappa=0.0)
+        observation, _, terminated, truncated, _ = env.step(action)
+        frames.append(env.render())
+        over = terminated or truncated
+    return [frames[i] for i in np.linspace(0, len(frames) - 1, count).round().astype(int)]
+
+
+def draw(path: str, history: list, healthy: int, strips: dict[str, list[np.ndarray]]) -> None:
+    from matplotlib.figure import Figure
+
+    goals = np.array([episode.goal for episode in history], float)
+    share = np.convolve(goals, np.ones(WINDOW))[: len(goals)] / np.minimum(np.arange(len(goals)) + 1, WINDOW)
+    figure = Figure(figsize=(9, 2.2 + 1.9 * len(strips)), layout="constrained")
+    rows = figure.subfigures(1 + len(strips), 1, height_ratios=[2.2] + [1.9] * len(strips))
+    axes = rows[0].subplots()
+    x = np.arange(1, len(goals) + 1)
+    axes.plot(x, share, label=f"share of the last {WINDOW} episodes solved")
+    axes.step(x, [episode.kappa for episode in history], where="mid", linestyle="--", label="kappa")
+    axes.axvline(healthy + 0.5, color="C3", linestyle=":", label="the elbow jams")
+    axes.set(xlabel="episode", ylim=(-0.03, 1.08), xlim=(1, len(goals)))
+    axes.legend(loc="center right", fontsize=8)
+    for row, (title, frames) in zip(rows[1:], strips.items(), strict=True):
+        row.suptitle(title, fontsize=9)
+        for cell, frame in zip(row.subplots(1, len(frames)), frames, strict=True):
+            cell.imshow(frame)
+            cell.axis("off")
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--healthy", type=int, default=40, help="episodes before the damage")
+    parser.add_argument("--damaged", type=int, default=80, help="episodes after it")
+    parser.add_argument("--out", default="jaco", help="the picture's name, without .png")
+    args = parser.parse_args()
+
+    # A target that the damaged arm reaches too.
+    target = gym.make("emuq/Jaco-v0", target_seed=args.seed).unwrapped.target
+    env = gym.make("emuq/Jaco-v0", locked=(4, 5, 6), target=target, render_mode="rgb_array")
+    agent = emuq.EMUQ(env, seed=args.seed)
+
+    # Train: kappa = 1 until the target is reached, then 0.
+    agent.learn(episodes=args.healthy, progress=False)
+    strips = {"before the damage": film(agent, env)}
+    report("healthy arm", agent.history[-WINDOW:])
+
+    # Break: the elbow jams, and the agent is not told.
+    env.unwrapped.jam((3,))
+    report("jammed elbow, nothing learned yet", agent.evaluate(episodes=1))
+    strips["the same policy with a jammed elbow"] = film(agent, env)
+
+    # Recover: kappa up, and down again at the goal.
+    agent.kappa = UntilGoal()
+    agent.learn(episodes=args.damaged, progress=False)
+    report("jammed elbow, after learning again", agent.history[-WINDOW:])
+    strips["after learning again"] = film(agent, env)
+
+    draw(f"{args.out}.png", list(agent.history), args.healthy, strips)
+    env.close()
+
+
+def report(when: str, history) -> None:
+    solved = sum(episode.goal for episode in history)
+    print(f"{when}: {solved} of {len(history)} episodes solved", flush=True)
+
+
+if __name__ == "__main__":
+    main()
