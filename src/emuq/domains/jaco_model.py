@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from emuq.errors import InputError, MissingExtra
+from emuq.domains.opengl import no_opengl
+from emuq.errors import MissingExtra
 
 JOINTS = (1, 2, 3, 4, 5, 6)  # base, shoulder, elbow, and three of the wrist
 HOME = np.array([0.0, 2.25, 1.6, 0.0, 0.0, 0.0])  # fingertips straight above the base
@@ -43,15 +44,6 @@ def simulator() -> Any:
     except Exception as error:  # of any kind, by platform
         raise no_opengl(error) from error
     return mujoco
-
-
-def no_opengl(error: Exception) -> InputError:
-    """One line for what OpenGL's many layers say."""
-    why = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return InputError(
-        f"no OpenGL to draw with ({why}): set MUJOCO_GL to egl or osmesa and install the library it needs "
-        "(Debian: libegl1 or libosmesa6), or unset it and do without pictures"
-    )
 
 
 def assets() -> Path:

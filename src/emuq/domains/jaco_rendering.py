@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from emuq.domains import jaco_model as arm
+from emuq.domains.opengl import no_opengl
 
 
 class Renderer:
@@ -17,7 +18,7 @@ class Renderer:
         try:
             self._renderer = mujoco.Renderer(model, height, width)
         except Exception as error:  # of any kind, by platform
-            raise arm.no_opengl(error) from error
+            raise no_opengl(error) from error
         self._camera = mujoco.MjvCamera()
         self._camera.lookat[:] = (0.0, 0.0, 0.46)
         self._camera.distance, self._camera.azimuth, self._camera.elevation = 2.0, 140, -16

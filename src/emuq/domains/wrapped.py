@@ -7,9 +7,12 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.error import DependencyNotInstalled
 
 from emuq.domains.actions import check_box
 from emuq.domains.base import REWARDS, choice
+from emuq.domains.opengl import no_opengl
+from emuq.errors import MissingExtra
 
 Bounds = Sequence[tuple[float, float]]
 Judge = Callable[[Any, np.ndarray, dict], tuple[bool, bool]]
@@ -71,7 +74,12 @@ class Wrapped(gym.Env):
         return np.clip(observation, self._observation_low, self._observation_high, dtype=np.float64)
 
     def render(self) -> Any:
-        return self.inner.render()
+        try:
+            return self.inner.render()
+        except DependencyNotInstalled as error:
+            raise MissingExtra("pygame", "render") from error
+        except Exception as error:  # of any kind, by platform
+            raise no_opengl(error) from error
 
     def close(self) -> None:
         self.inner.close()
