@@ -60,10 +60,11 @@ def test_a_step_is_the_mean_of_the_q_learning_steps_of_its_minibatch():
     rng = np.random.default_rng(2)
     weights = jnp.asarray(rng.normal(size=100), jnp.float32)
     start = jnp.array([0.9, 0.1], jnp.float32)
+    remember, learn = jax.jit(core.remember), jax.jit(lambda state: core.learn(settings, basis, state, 1.0))
     for end in (False, True):
-        state = core.remember(state, np.array([0.3, 0.4]), basis.actions[2], 1.0, np.array([0.5, 0.6]), end)
+        state = remember(state, np.array([0.3, 0.4]), basis.actions[2], 1.0, np.array([0.5, 0.6]), end)
         before = state._replace(q_weights=weights, u_weights=2 * weights, start=start)
-        after = core.learn(settings, basis, before, 1.0)  # a minibatch of one is the newest transition
+        after = learn(before)  # a minibatch of one is the newest transition
         phi = basis.features(jnp.array([0.3, 0.4], jnp.float32), basis.actions[2])
         ahead = core.values(basis, weights, jnp.array([0.5, 0.6], jnp.float32)).max()
         q_target = 1.0 + (0.0 if end else 0.99 * float(ahead))
