@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from emuq import bellman, posterior, transitions
+from emuq import bellman, planning, posterior, transitions
 from emuq.agents import emuq_core as core
 from emuq.agents.actions import Actions
 from emuq.agents.emuq_options import PAPER, Options
@@ -69,9 +69,18 @@ def value_iteration(mdp, rewards, stops, discount, bounds, own, other=None, kapp
     return table
 
 
-def test_policy_iteration_solves_a_random_mdp_exactly(rng):
-    features, rules = tabular(), Rules(discount=0.9, improvements=300, sweeps=500, tolerance=1e-12, chunk=8,
-                                       u_bounds=(-10.0, 0.0))  # fmt: skip
+@pytest.mark.parametrize("table", [0, 1000], ids=["streamed", "tabled"])
+def test_policy_iteration_solves_a_random_mdp_exactly(table, rng):
+    features = tabular()
+    rules = Rules(
+        discount=0.9,
+        improvements=300,
+        sweeps=500,
+        tolerance=1e-12,
+        chunk=8,
+        table=table,
+        u_bounds=(-10.0, 0.0),
+    )
     mdp = random_mdp(rng)
     data = stored(mdp, 8)
     candidates = action_part(features, np.array([where(0, a)[1] for a in range(CHOICES)]))
@@ -85,8 +94,8 @@ def test_policy_iteration_solves_a_random_mdp_exactly(rng):
     s = posterior.covariance(phi.T @ phi, alpha, beta)
     exploration = jnp.zeros(data.capacity).at[: STATES * CHOICES].set(mdp[3].ravel())
     zero = jnp.zeros(features.num_features)
-    plan = bellman.policy_iteration(
-        features, candidates, beta * s, beta * s, s, data, exploration, zero, zero, jnp.asarray(1.0),
+    plan = planning.policy_iteration(
+        features, candidates, beta * s, data, exploration, zero, zero, jnp.asarray(1.0),
         jnp.array([-10.0, 10.0]), rules,
     )  # fmt: skip
     q = value_iteration(mdp, mdp[1], True, 0.9, (-10.0, 10.0), True)
@@ -194,11 +203,11 @@ def test_bounds_of_q_follow_the_rewards():
 def test_sweeps_stop_before_they_diverge():
     rules = Rules(sweeps=500, tolerance=1e-9)
     start, constant = jnp.ones(3), jnp.ones(3)
-    m, _, sweeps, converged = bellman.evaluate(start, constant, 1.2 * jnp.eye(3), rules)
+    m, _, sweeps, converged = planning.settle(lambda m: constant + 1.2 * m, start, rules, planning.GROWTH)
     assert not bool(converged)
     assert int(sweeps) == 5  # 1.2^4 > 2
     assert float(jnp.max(jnp.abs(m))) < 10
-    m, _, _, converged = bellman.evaluate(start, constant, 0.5 * jnp.eye(3), rules)
+    m, _, _, converged = planning.settle(lambda m: constant + 0.5 * m, start, rules, planning.GROWTH)
     assert bool(converged)
     np.testing.assert_allclose(m, 2.0, atol=1e-8)
 

@@ -13,7 +13,9 @@ ROOT = Path(__file__).parents[1] / "src" / "emuq"
 LAYERS = {
     **dict.fromkeys(("errors", "precision", "history"), 0),
     **dict.fromkeys(("checkpoint", "progress", "domains"), 1),
-    **dict.fromkeys(("frequencies", "features", "expectation", "posterior", "transitions", "bellman"), 1),
+    **dict.fromkeys(
+        ("frequencies", "features", "expectation", "posterior", "transitions", "bellman", "planning"), 1
+    ),
     **dict.fromkeys(("exploration", "kappa"), 2),
     "agents": 3,
     **dict.fromkeys(("plot", "callbacks", "run"), 4),
@@ -22,7 +24,7 @@ LAYERS = {
     "commands": 7,
     "cli": 8,
 }
-MATHEMATICS = ("frequencies", "features", "expectation", "posterior", "transitions", "bellman")
+MATHEMATICS = ("frequencies", "features", "expectation", "posterior", "transitions", "bellman", "planning")
 FORBIDDEN = [(name, "gymnasium") for name in MATHEMATICS] + [
     ("agents", "emuq.domains"),
     ("domains", "emuq.agents"),

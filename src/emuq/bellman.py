@@ -1,14 +1,9 @@
-"""Bellman targets and policy iteration over stored transitions (equations 3, 11; Algorithm 2, 15-18).
+"""Bellman targets for Q and U over stored transitions (equations 3 and 11).
 
-    m_Q = beta S Phi'(r + gamma Phi_next m_Q),      m_U = beta S Phi'(r^e + gamma Phi_next m_U)
+    t_Q = r + gamma Q(s', pi_Q(s')),        t_U = r^e(s') + gamma U(s', pi(s'))
 
-For a fixed policy both are linear: with A = beta S Phi'Phi_next, one product over the data, a sweep
-m <- b + gamma A m costs M^2, whatever the number of transitions. Data are visited in chunks of fixed
-size, so that memory is O(N d + M^2) and more data never recompile.
-
-Q stops at a terminal transition. U does not: its next state there is whatever the caller stored.
-Off-policy least squares has no contraction guarantee, therefore bootstrapped values are clipped to
-what rewards allow, and sweeps stop when their steps begin to grow.
+with pi(s) = argmax Q + kappa U, and pi_Q the same or argmax Q. Q stops at a terminal transition. U does not:
+its next state there is whatever the caller stored. Bootstrapped values are clipped to what rewards allow.
 """
 
 from __future__ import annotations
@@ -28,9 +23,6 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
 
 
-GROWTH = 2.0  # sweeps stop once a step is so many times the smallest: steps waver before they settle
-
-
 @dataclass(frozen=True)
 class Rules:
     """What planning holds fixed: all of it static under `jit`."""
@@ -42,29 +34,19 @@ class Rules:
     tolerance: float = 1e-4  # largest change of a weight at which sweeps stop
     u_bounds: tuple[float, float] = (-100.0, 0.0)
     q_policy: str = "own"  # Q bootstraps on argmax Q ("own") or on argmax Q + kappa U ("balanced", the paper)
-    pessimism: float = 0.0  # Q's next values are lowered by so many standard deviations
     u_stops: bool = False  # U ends at a terminal transition too (its next state there is not used)
     reset_cost: int = 0  # steps without discovery that a reset is worth: U's price of ending an episode
     chunk: int = 256
+    table: int = 8192  # transitions up to which features are kept in memory between sweeps
 
 
-class Plan(NamedTuple):
-    """New weights, and how the last evaluation of Q and of U ended."""
+class Backup(NamedTuple):
+    """A chunk of transitions under the greedy policies; next features are 0 where a value stops."""
 
-    q_weights: Float[Array, " m"]
-    u_weights: Float[Array, " m"]
-    change: Float[Array, " 2"]  # last change of a weight, Q and U
-    sweeps: Int[Array, " 2"]
-    converged: Bool[Array, " 2"]
-
-
-class Sums(NamedTuple):
-    """Sums over the data for one policy: Phi'Phi_next for Q and U, Phi'r, Phi'(clipped targets)."""
-
-    next_q: Float[Array, "m m"]
-    next_u: Float[Array, "m m"]
-    rewards: Float[Array, "m 2"]
-    targets: Float[Array, "m 2"]
+    phi: Float[Array, "n m"]
+    next_q: Float[Array, "n m"]
+    next_u: Float[Array, "n m"]
+    rewards: Float[Array, "n 2"]  # r and r^e
 
 
 def balance(q: Float[Array, "*n"], u: Float[Array, "*n"], kappa: Float[Array, ""]) -> Float[Array, "*n"]:
@@ -117,128 +99,34 @@ def exploration_rewards(
     return jax.lax.fori_loop(0, num_chunks(data, size), one, jnp.zeros(data.capacity, form.dtype))
 
 
-def policy_iteration(
+def backup(
     features: Features,
     candidates: Part,
-    q_solver: Float[Array, "m m"],
-    u_solver: Float[Array, "m m"],
-    covariance: Float[Array, "m m"],
     data: Transitions,
     exploration: Float[Array, " n"],
+    index: Int[Array, ""],
     q_weights: Float[Array, " m"],
     u_weights: Float[Array, " m"],
     kappa: Float[Array, ""],
-    q_bounds: Float[Array, " 2"],
     rules: Rules,
-    exploiting: Bool[Array, ""] | bool = False,
-) -> Plan:
-    """`rules.improvements` times: greedy policy on all stored next states, then its evaluation. O(N M^2)."""
-
-    def improve(_, plan: Plan) -> Plan:
-        sums = policy_sums(
-            features,
-            candidates,
-            covariance,
-            data,
-            exploration,
-            plan.q_weights,
-            plan.u_weights,
-            kappa,
-            q_bounds,
-            rules,
-        )
-        q, u = (
-            evaluate(
-                # One backup with clipped targets; the sweeps that follow cannot leave the bounds by much.
-                solver @ sums.targets[:, i],
-                solver @ sums.rewards[:, i],
-                rules.discount * solver @ following,
-                rules,
-            )
-            for i, (solver, following) in enumerate(((q_solver, sums.next_q), (u_solver, sums.next_u)))
-        )
-        return Plan(q[0], u[0], *(jnp.stack(pair) for pair in zip(q[1:], u[1:], strict=True)))
-
-    number = jnp.where(exploiting, rules.exploiting_improvements, rules.improvements)
-    begin = Plan(
-        q_weights, u_weights, jnp.zeros(2, q_weights.dtype), jnp.zeros(2, jnp.int32), jnp.zeros(2, bool)
+) -> Backup:
+    """What chunk `index` of the data contributes; rows that are not data are 0. O(n K M)."""
+    dtype = q_weights.dtype
+    rows, mask = transitions.chunk(data, index, rules.chunk)
+    states, actions, following = (x.astype(dtype) for x in (rows.states, rows.actions, rows.next_states))
+    intrinsic = jax.lax.dynamic_slice_in_dim(exploration, index * rules.chunk, rules.chunk)
+    intrinsic, u_goes_on = restart(intrinsic, rows.terminal, rules)
+    part = state_part(features, following)
+    q, u = scores(features, part, candidates, q_weights), scores(features, part, candidates, u_weights)
+    on_u = jnp.argmax(balance(q, u, kappa), axis=-1)
+    on_q = jnp.argmax(q, axis=-1) if rules.q_policy == "own" else on_u
+    goes_on = 1.0 - rows.terminal.astype(dtype)
+    next_q, next_u = (
+        combine(features, part, Part(candidates.cos[i], candidates.sin[i])) for i in (on_q, on_u)
     )
-    return jax.lax.fori_loop(0, number, improve, begin)
-
-
-def policy_sums(
-    features: Features,
-    candidates: Part,
-    covariance: Float[Array, "m m"],
-    data: Transitions,
-    exploration: Float[Array, " n"],
-    q_weights: Float[Array, " m"],
-    u_weights: Float[Array, " m"],
-    kappa: Float[Array, ""],
-    q_bounds: Float[Array, " 2"],
-    rules: Rules,
-) -> Sums:
-    """The greedy policy's sums over the data, chunk by chunk. O(N (M^2 + K M))."""
-    m, dtype = features.num_features, q_weights.dtype
-
-    def one(i, sums: Sums) -> Sums:
-        rows, mask = transitions.chunk(data, i, rules.chunk)
-        states, actions, following = (x.astype(dtype) for x in (rows.states, rows.actions, rows.next_states))
-        extrinsic = rows.rewards.astype(dtype)
-        intrinsic = jax.lax.dynamic_slice_in_dim(exploration, i * rules.chunk, rules.chunk)
-        phi = features(states, actions) * mask[:, None]
-        part = state_part(features, following)
-        q, u = scores(features, part, candidates, q_weights), scores(features, part, candidates, u_weights)
-        on_u = jnp.argmax(balance(q, u, kappa), axis=-1)
-        on_q = jnp.argmax(q, axis=-1) if rules.q_policy == "own" else on_u
-        goes_on = 1.0 - rows.terminal.astype(dtype)
-        next_q = goes_on[:, None] * combine(features, part, Part(candidates.cos[on_q], candidates.sin[on_q]))
-        intrinsic, u_goes_on = restart(intrinsic, rows.terminal, rules)
-        next_u = u_goes_on[:, None] * combine(
-            features, part, Part(candidates.cos[on_u], candidates.sin[on_u])
-        )
-        value_q = goes_on * _picked(q, on_q, q_bounds)
-        value_u = u_goes_on * _picked(u, on_u, rules.u_bounds)
-        if rules.pessimism:
-            spread = jnp.sqrt(jnp.maximum(jnp.sum((next_q @ covariance) * next_q, axis=-1), 0.0))
-            extrinsic = extrinsic - rules.discount * rules.pessimism * spread
-        rewards = jnp.stack([extrinsic, intrinsic], axis=-1)
-        targets = rewards + rules.discount * jnp.stack([value_q, value_u], axis=-1)
-        return Sums(
-            sums.next_q + phi.T @ next_q,
-            sums.next_u + phi.T @ next_u,
-            sums.rewards + phi.T @ rewards,
-            sums.targets + phi.T @ targets,
-        )
-
-    zero = Sums(*(jnp.zeros(shape, dtype) for shape in ((m, m), (m, m), (m, 2), (m, 2))))
-    return jax.lax.fori_loop(0, num_chunks(data, rules.chunk), one, zero)
-
-
-def evaluate(
-    start: Float[Array, " m"], constant: Float[Array, " m"], matrix: Float[Array, "m m"], rules: Rules
-):
-    """Sweep m <- b + A m until it settles, its steps grow, or `rules.sweeps` are done. O(M^2) a sweep.
-
-    Measured spectral radii of A lie on both sides of 1 (0.99 to 1.08 after a thousand steps of three
-    domains), so that sweeping on would often diverge: the next improvement starts from clipped values again.
-    """
-
-    def go_on(carry):
-        _, change, least, count = carry
-        return (count < rules.sweeps) & (change > rules.tolerance) & (change <= GROWTH * least)
-
-    def sweep(carry):
-        m, _, least, count = carry
-        new = constant + matrix @ m
-        change = jnp.max(jnp.abs(new - m))
-        return new, change, jnp.minimum(least, change), count + 1
-
-    infinity = jnp.asarray(jnp.inf, start.dtype)
-    begin = (start, infinity, infinity, jnp.zeros((), jnp.int32))
-    m, change, _, count = jax.lax.while_loop(go_on, sweep, begin)
-    return m, change, count, change <= rules.tolerance
-
-
-def _picked(values: Float[Array, "n k"], index: Int[Array, " n"], bounds) -> Float[Array, " n"]:
-    return jnp.clip(jnp.take_along_axis(values, index[:, None], axis=-1)[:, 0], *bounds)
+    return Backup(
+        features(states, actions) * mask[:, None],
+        next_q * (mask * goes_on)[:, None],
+        next_u * (mask * u_goes_on)[:, None],
+        jnp.stack([rows.rewards.astype(dtype), intrinsic], axis=-1) * mask[:, None],
+    )

@@ -23,9 +23,10 @@ from emuq.agents import held as holding
 from emuq.agents.actions import Actions
 from emuq.agents.emuq_options import Options
 from emuq.agents.held import Held
-from emuq.bellman import balance, exploration_rewards, num_chunks, policy_iteration, restart, widen
+from emuq.bellman import balance, exploration_rewards, num_chunks, restart, widen
 from emuq.expectation import Moments, angles, expected_variance, quadratic_form
 from emuq.features import Features, Part, action_part, random_fourier, scores, state_part
+from emuq.planning import policy_iteration
 from emuq.posterior import Blocked
 from emuq.transitions import Transitions
 
@@ -207,14 +208,10 @@ def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
     q, u = state.blocked.weights[:, 0], state.blocked.weights[:, 1]
     # U is the value of exploring: while kappa is 0 it is kept for the moment kappa is turned up again.
     exploiting, kappa = kappa == 0, jnp.where(kappa > 0, kappa, 1.0)
-    beta, q_beta = options.noise_precision, options.q_noise_precision
-    sharp = posterior.covariance(gram, options.prior_precision, q_beta) if q_beta != beta else covariance
     new = policy_iteration(
         basis.features,
         basis.candidates,
-        q_beta * sharp,
-        beta * covariance,
-        covariance,
+        options.noise_precision * covariance,
         data,
         rewards,
         q,

@@ -23,8 +23,6 @@ class Options:
     mixture: float = 1.2  # each frequency has its own state scale, within exp(+-mixture)
     prior_precision: float = 0.01  # alpha
     noise_precision: float = 1.0  # beta
-    q_noise_precision: float = 1.0  # beta of Q's own regression in a plan
-    pessimism: float = 0.0  # standard deviations by which Q's next values are lowered in a plan
     discount: float = 0.99  # gamma
     plan_interval: int | None = 10  # plan once so many steps have come in ... (None: at episode ends only)
     plan_growth: float = 0.05  # ... and the data have grown by this share
@@ -66,7 +64,6 @@ class Options:
         """What planning needs. U lies in [-1 / (1 - gamma), 0], since r^e does in [-1, 0]."""
         return Rules(
             discount=self.discount,
-            pessimism=self.pessimism,
             improvements=self.improvements,
             exploiting_improvements=self.exploiting_improvements,
             sweeps=self.sweeps,

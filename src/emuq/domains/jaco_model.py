@@ -108,8 +108,8 @@ def _scene(mujoco, spec, tolerance: float) -> None:
     world.add_geom(name="floor", type=geom.mjGEOM_PLANE, size=(2, 2, 0.1), material="tiles")
     world.add_light(pos=(1.2, -1.2, 2.5), dir=(-0.4, 0.4, -1), diffuse=(0.7, 0.7, 0.7))
     # Not at the origin: MuJoCo would take them for fixed to it, and never look at their positions again.
-    world.add_site(name="target", pos=(0, 0, 1), type=geom.mjGEOM_SPHERE, size=(0.3 * tolerance,) * 3, group=0,
-                   rgba=(0.85, 0.1, 0.1, 1))  # fmt: skip
+    world.add_site(name="target", pos=(0, 0, 1), type=geom.mjGEOM_SPHERE, size=(0.3 * tolerance,) * 3,
+                   group=0, rgba=(0.85, 0.1, 0.1, 1))  # fmt: skip
     world.add_site(name="halo", pos=(0, 0, 1), type=geom.mjGEOM_SPHERE, size=(tolerance,) * 3, group=0,
                    rgba=(0.85, 0.1, 0.1, 0.25))  # fmt: skip
     spec.visual.headlight.ambient = (0.45, 0.45, 0.45)

@@ -1,0 +1,171 @@
+"""Policy iteration over all stored transitions (Algorithm 2, lines 15 to 18).
+
+    m_Q <- beta S Phi'(r + gamma clip(Phi_next m_Q)),    m_U <- beta S Phi'(r^e + gamma clip(Phi_next m_U))
+
+Off-policy least squares has no contraction guarantee: measured spectral radii of gamma beta S Phi'Phi_next
+lie on both sides of 1. Clipped at every sweep, values stay within what rewards allow however far it goes.
+
+Up to `rules.table` transitions the features of a policy are kept in memory, and a sweep reads them: O(N M).
+Beyond, they are visited once a policy, in chunks, for A = beta S Phi'Phi_next; a sweep m <- b + gamma A m
+then costs M^2, whatever N, is clipped only where a policy begins, and ends when steps begin to grow. Memory
+is O(N d + M^2) in either case, and more data never recompile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from emuq.bellman import Backup, Rules, backup, num_chunks
+from emuq.features import Features, Part
+from emuq.transitions import Transitions
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Bool, Float, Int
+
+GROWTH = 2.0  # unclipped sweeps end once a step is so many times the smallest: steps waver before they settle
+
+
+class Plan(NamedTuple):
+    """New weights, and how the last evaluation of Q and of U ended."""
+
+    q_weights: Float[Array, " m"]
+    u_weights: Float[Array, " m"]
+    change: Float[Array, " 2"]  # last change of a weight, Q and U
+    sweeps: Int[Array, " 2"]
+    converged: Bool[Array, " 2"]
+
+
+class Sums(NamedTuple):
+    """Sums over the data for one policy: Phi'Phi_next for Q and U, Phi'r, Phi'(clipped targets)."""
+
+    next_q: Float[Array, "m m"]
+    next_u: Float[Array, "m m"]
+    rewards: Float[Array, "m 2"]
+    targets: Float[Array, "m 2"]
+
+
+def policy_iteration(
+    features: Features,
+    candidates: Part,
+    solver: Float[Array, "m m"],
+    data: Transitions,
+    exploration: Float[Array, " n"],
+    q_weights: Float[Array, " m"],
+    u_weights: Float[Array, " m"],
+    kappa: Float[Array, ""],
+    q_bounds: Float[Array, " 2"],
+    rules: Rules,
+    exploiting: Bool[Array, ""] | bool = False,
+) -> Plan:
+    """Greedy policies on all stored next states, then their evaluation, several times. `solver` is beta S."""
+    dtype = q_weights.dtype
+    number = jnp.where(exploiting, rules.exploiting_improvements, rules.improvements)
+    begin = Plan(q_weights, u_weights, jnp.zeros(2, dtype), jnp.zeros(2, jnp.int32), jnp.zeros(2, bool))
+
+    def improve_with(evaluate: Callable) -> Plan:
+        def improve(_, plan: Plan) -> Plan:
+            def rows(i) -> Backup:
+                q, u = plan.q_weights, plan.u_weights
+                return backup(features, candidates, data, exploration, i, q, u, kappa, rules)
+
+            return evaluate(rows, plan, solver, num_chunks(data, rules.chunk), q_bounds, rules)
+
+        return jax.lax.fori_loop(0, number, improve, begin)
+
+    if rules.table >= data.capacity or not rules.table:
+        return improve_with(tabled if rules.table else streamed)
+    few = data.count <= rules.table
+    return jax.lax.cond(few, lambda: improve_with(tabled), lambda: improve_with(streamed))
+
+
+def tabled(
+    rows: Callable[[Array], Backup],
+    plan: Plan,
+    solver: Float[Array, "m m"],
+    chunks: Int[Array, ""],
+    q_bounds: Float[Array, " 2"],
+    rules: Rules,
+) -> Plan:
+    """Evaluate with the features in memory, clipped at every sweep. O(N M) a sweep."""
+    m, dtype, size = plan.q_weights.shape[0], plan.q_weights.dtype, rules.chunk
+    room = -(-rules.table // size)
+
+    def fill(i, tables: Backup) -> Backup:
+        return jax.tree.map(lambda table, new: table.at[i].set(new), tables, rows(i))
+
+    wide, narrow = jnp.zeros((room, size, m), dtype), jnp.zeros((room, size, 2), dtype)
+    tables = jax.lax.fori_loop(0, chunks, fill, Backup(wide, wide, wide, narrow))
+
+    def sweeper(column: int, following: Array, low: Array | float, high: Array | float) -> Callable:
+        def sweep(weights: Array) -> Array:
+            def add(i, total):
+                value = jnp.clip(following[i] @ weights, low, high)
+                return total + (tables.rewards[i, :, column] + rules.discount * value) @ tables.phi[i]
+
+            return solver @ jax.lax.fori_loop(0, chunks, add, jnp.zeros(m, dtype))
+
+        return sweep
+
+    q = settle(sweeper(0, tables.next_q, q_bounds[0], q_bounds[1]), plan.q_weights, rules, growth=jnp.inf)
+    u = settle(sweeper(1, tables.next_u, *rules.u_bounds), plan.u_weights, rules, growth=jnp.inf)
+    return _plan(q, u)
+
+
+def streamed(
+    rows: Callable[[Array], Backup],
+    plan: Plan,
+    solver: Float[Array, "m m"],
+    chunks: Int[Array, ""],
+    q_bounds: Float[Array, " 2"],
+    rules: Rules,
+) -> Plan:
+    """Evaluate with sums over the data, clipped once. O(N M^2) a policy, O(M^2) a sweep."""
+    m, dtype = plan.q_weights.shape[0], plan.q_weights.dtype
+
+    def add(i, sums: Sums) -> Sums:
+        phi, next_q, next_u, rewards = rows(i)
+        value_q = jnp.clip(next_q @ plan.q_weights, q_bounds[0], q_bounds[1])
+        value_u = jnp.clip(next_u @ plan.u_weights, *rules.u_bounds)
+        targets = rewards + rules.discount * jnp.stack([value_q, value_u], axis=-1)
+        return Sums(
+            sums.next_q + phi.T @ next_q,
+            sums.next_u + phi.T @ next_u,
+            sums.rewards + phi.T @ rewards,
+            sums.targets + phi.T @ targets,
+        )
+
+    zero = Sums(*(jnp.zeros(shape, dtype) for shape in ((m, m), (m, m), (m, 2), (m, 2))))
+    sums = jax.lax.fori_loop(0, chunks, add, zero)
+    start, constant = solver @ sums.targets, solver @ sums.rewards
+    results = []
+    for column, following in enumerate((sums.next_q, sums.next_u)):
+        matrix, fixed = rules.discount * solver @ following, constant[:, column]
+        results.append(settle(lambda w, a=matrix, b=fixed: b + a @ w, start[:, column], rules, growth=GROWTH))
+    return _plan(*results)
+
+
+def settle(sweep: Callable[[Array], Array], start: Float[Array, " m"], rules: Rules, growth: float):
+    """Sweep until a step is below the tolerance, has grown `growth`-fold, or `rules.sweeps` are done."""
+
+    def go_on(carry):
+        _, change, least, count = carry
+        return (count < rules.sweeps) & (change > rules.tolerance) & (change <= growth * least)
+
+    def step(carry):
+        weights, _, least, count = carry
+        new = sweep(weights)
+        change = jnp.max(jnp.abs(new - weights))
+        return new, change, jnp.minimum(least, change), count + 1
+
+    infinity = jnp.asarray(jnp.inf, start.dtype)
+    begin = (start, infinity, infinity, jnp.zeros((), jnp.int32))
+    weights, change, _, count = jax.lax.while_loop(go_on, step, begin)
+    return weights, change, count, change <= rules.tolerance
+
+
+def _plan(q: tuple, u: tuple) -> Plan:
+    return Plan(q[0], u[0], *(jnp.stack(pair) for pair in zip(q[1:], u[1:], strict=True)))
