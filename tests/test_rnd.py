@@ -37,11 +37,11 @@ def walker(**options):
 
 def test_what_was_visited_stops_being_new_and_what_was_not_stays_newer():
     settings, basis, state = walker()
-    learn = jax.jit(lambda state: core.learn(settings, basis, state, 1.0))
+    learn = jax.jit(lambda state: core.learn(settings, basis, state._replace(steps=state.steps + 1), 1.0))
     for _ in range(600):
         state = learn(state)
     rng = np.random.default_rng(1)
-    seen = core.exploration_rewards(basis, state, state.data.next_states[:64])
+    seen = core.exploration_rewards(basis, state, core.unpack(state.memory[:64], 2)[3])
     unseen = core.exploration_rewards(basis, state, jnp.asarray(rng.uniform(0.6, 1, (200, 2)), jnp.float32))
     assert float(jnp.median(seen)) < -0.2  # relative to the newest of what is remembered
     assert float(jnp.median(unseen)) == 0.0
@@ -60,9 +60,9 @@ def test_a_step_is_the_mean_of_the_q_learning_steps_of_its_minibatch():
     rng = np.random.default_rng(2)
     weights = jnp.asarray(rng.normal(size=100), jnp.float32)
     start = jnp.array([0.9, 0.1], jnp.float32)
-    remember, learn = jax.jit(core.remember), jax.jit(lambda state: core.learn(settings, basis, state, 1.0))
+    learn = jax.jit(lambda state: core.learn(settings, basis, state, 1.0))
     for end in (False, True):
-        state = remember(state, np.array([0.3, 0.4]), basis.actions[2], 1.0, np.array([0.5, 0.6]), end)
+        state = core.remember(state, np.array([0.3, 0.4]), basis.actions[2], 1.0, np.array([0.5, 0.6]), end)
         before = state._replace(q_weights=weights, u_weights=2 * weights, start=start)
         after = learn(before)  # a minibatch of one is the newest transition
         phi = basis.features(jnp.array([0.3, 0.4], jnp.float32), basis.actions[2])
@@ -111,7 +111,7 @@ def test_a_saved_agent_goes_on_bit_for_bit(tmp_path):
     for name in ("q_weights", "u_weights", "largest"):
         np.testing.assert_array_equal(getattr(resumed._state, name), getattr(whole._state, name))
     assert resumed.history.to_dict() == whole.history.to_dict()
-    assert int(whole._state.data.count) > 100
+    assert int(whole._state.stored) > 100
     novelty = whole.novelty(env.observation_space.sample() * 0)
     assert -1 <= float(novelty) <= 0
 

@@ -29,7 +29,7 @@ class Options:
     plan_at_end: bool = False  # plan at the end of each episode
     improvements: int = 2  # policy improvements a plan while exploring
     exploiting_improvements: int = 4  # and while exploiting
-    sweeps: int = 60  # at most, for each improvement
+    sweeps: int = 12  # at most, for each improvement: far more explores worse (see docs/design.md)
     tolerance: float = 1e-4
     exploration_end: Literal["reset", "state", "zero"] = "reset"  # where U goes on after a terminal state
     reset_cost: int = 0  # steps without discovery that a reset is worth to U
@@ -88,6 +88,7 @@ PAPER = Options(
     exploration_end="state",
     q_policy="balanced",
     exploiting_improvements=2,
+    sweeps=60,
     hold=False,
 )
 

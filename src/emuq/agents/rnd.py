@@ -123,7 +123,7 @@ def check(options: dict) -> Options:
 def _advance(options: Options, basis: core.Basis, state: State, row: jax.Array, index: jax.Array):
     dim = (row.shape[0] - 3) // 2
     s, following, (reward, terminated, kappa) = row[:dim], row[dim : 2 * dim], row[2 * dim :]
-    state = core.remember(state, s, basis.actions[index], reward, following, terminated > 0)
+    state = core.remember(state, s, basis.actions[index], reward, following, terminated)
     state = core.learn(options, basis, state, kappa)
     return state, core.greedy(options, basis, state, following, kappa)
 

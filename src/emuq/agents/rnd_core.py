@@ -25,11 +25,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from emuq import transitions
 from emuq.agents.actions import Actions
 from emuq.agents.lots import best, lots
 from emuq.features import Features, Part, action_part, combine, random_fourier, scores, state_part
-from emuq.transitions import Transitions
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int
@@ -71,7 +69,8 @@ class State(NamedTuple):
     optimiser: Any
     largest: Float[Array, ""]  # the running maximum of errors
     start: Float[Array, " ds"]  # where the last episode began
-    data: Transitions
+    memory: Float[Array, "n w"]  # rows [s, a, r, s', terminated]: one array, or XLA copies it at every write
+    stored: Int[Array, ""]  # transitions ever remembered
     lot: Array  # the agent's own seed of draws
     steps: Array
 
@@ -99,7 +98,8 @@ def init(options: Options, seed: int, state_dim: int, actions: Actions) -> tuple
         optax.adam(options.predictor_rate).init(predictor),
         jnp.zeros((), jnp.float32),
         jnp.zeros(state_dim, jnp.float32),
-        transitions.empty(options.capacity, state_dim, actions.dim),
+        jnp.zeros((options.capacity, 2 * state_dim + actions.dim + 2), jnp.float32),
+        jnp.zeros((), jnp.int32),
         jnp.asarray(rng.integers(2**32), jnp.uint32),
         jnp.zeros((), jnp.uint32),
     )
@@ -150,24 +150,33 @@ def greedy(options: Options, basis: Basis, state: State, s: Float[Array, " ds"],
     return best(value, lots(state.lot, 2 * state.steps, len(value)))
 
 
+def unpack(rows: Float[Array, "*n w"], dim: int) -> tuple[Array, ...]:
+    """s, a, r, s', terminated of rows of the memory."""
+    width = rows.shape[-1]
+    s, a, reward, following, end = jnp.split(
+        rows, [dim, width - dim - 2, width - dim - 1, width - 1], axis=-1
+    )
+    return s, a, reward[..., 0], following, end[..., 0] > 0
+
+
 def remember(state: State, s: Array, action: Array, reward: Array, following: Array, end: Array) -> State:
     """A transition joins the memory; the oldest leaves it when it is full."""
-    data, row = state.data, (s, action, reward, following, end)
-    place = data.count % data.capacity
-    arrays = (
-        x.at[place].set(jnp.asarray(new).astype(x.dtype)) for x, new in zip(data[:-1], row, strict=True)
+    parts = (
+        jnp.atleast_1d(jnp.asarray(part)).astype(jnp.float32) for part in (s, action, reward, following, end)
     )
-    return state._replace(data=Transitions(*arrays, count=data.count + 1), steps=state.steps + 1)
+    place = state.stored % len(state.memory)
+    memory = jax.lax.dynamic_update_index_in_dim(state.memory, jnp.concatenate(list(parts)), place, 0)
+    return state._replace(memory=memory, stored=state.stored + 1, steps=state.steps + 1)
 
 
 def learn(options: Options, basis: Basis, state: State, kappa) -> State:
     """One minibatch for Q, U and the predictor. O(B K M)."""
-    count, capacity = state.data.count, state.data.capacity
+    capacity = len(state.memory)
     drawn = lots(state.lot, 2 * state.steps + 1, options.minibatch)
-    rows = (drawn % jnp.minimum(count, capacity).astype(jnp.uint32)).astype(jnp.int32)
+    rows = (drawn % jnp.minimum(state.stored, capacity).astype(jnp.uint32)).astype(jnp.int32)
     # The newest transition is always among them: what was just seen must not stay new.
-    rows = rows.at[0].set((count - 1) % capacity)
-    s, a, reward, following, end = (column[rows] for column in state.data[:5])
+    batch = state.memory[rows.at[0].set((state.stored - 1) % capacity)]
+    s, a, reward, following, end = unpack(batch, len(state.start))
 
     def error(net: Any) -> tuple[Array, Array]:
         each = errors(basis, net, following)

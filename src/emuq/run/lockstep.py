@@ -217,8 +217,7 @@ def _rnd(options: Any) -> Policy:
 
     def learn(fixed: _Fixed, walk: _Seen, reward: jax.Array, s: jax.Array, end: jax.Array) -> _Seen:
         s, basis = s.astype(jnp.float32), fixed.basis
-        action = basis.actions[walk.choice]
-        agent = rnd_core.remember(walk.agent, walk.s, action, reward, s, end)
+        agent = rnd_core.remember(walk.agent, walk.s, basis.actions[walk.choice], reward, s, end)
         return walk._replace(agent=rnd_core.learn(options, basis, agent, 1.0), s=s)
 
     def act(fixed: _Fixed, walk: _Seen) -> tuple[_Seen, jax.Array]:
