@@ -96,7 +96,7 @@ def readme_table(answer: dict[str, Any]) -> str:
         (
             domain,
             *(_cell(cells.get((domain, agent))) for agent in agents),
-            _paper(cells.get((domain, "emuq-paper"))),
+            _paper(cells.get((domain, "emuq-paper")) or cells.get((domain, "emuq"))),
         )
         for domain in dict.fromkeys(row["domain"] for row in rows)
     ]
