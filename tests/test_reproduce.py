@@ -36,8 +36,6 @@ def drive(*arguments, **environment):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # A shell that runs the tests in the background has its children ignore Ctrl-C; a user's does not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
