@@ -1,6 +1,6 @@
 """Double precision for our own computations, and for nobody else's.
 
-Refits have condition numbers near 1e7, which single precision cannot carry. JAX's switch for double
+Refits have condition numbers up to N beta / alpha, too much for single precision. JAX's switch for double
 precision is global; flipping it would change a user's own program, so that agents enter this context
 around each call instead.
 """

@@ -278,13 +278,13 @@ def _refit(state: State, options: Options) -> tuple[Float[Array, "m m"], Float[A
     gram = jax.lax.fori_loop(
         state.counted // size,
         num_chunks(state.data, size),
-        lambda i, g: _add(g, _new_rows(state, i, size)),
+        lambda i, g: g + (phi := _new_rows(state, i, size)).T @ phi,
         state.gram,
     )
     few = (count - state.counted <= FEW) & (count // size == state.counted // size)
 
     def woodbury():
-        data = state.data._replace(count=count)
+        data = state.data
         start = jnp.minimum(state.counted, data.capacity - FEW)
         rows = [
             jax.lax.dynamic_slice_in_dim(x, start, FEW).astype(gram.dtype)
@@ -305,10 +305,6 @@ def _new_rows(state: State, i: Int[Array, ""], size: int) -> Float[Array, "n m"]
     fresh = mask & (i * size + jnp.arange(size) >= state.counted)
     dtype = state.gram.dtype
     return state.basis.features(rows.states.astype(dtype), rows.actions.astype(dtype)) * fresh[:, None]
-
-
-def _add(gram: Float[Array, "m m"], phi: Float[Array, "n m"]) -> Float[Array, "m m"]:
-    return gram + phi.T @ phi
 
 
 def streams(seed: int) -> tuple[np.random.Generator, Array]:

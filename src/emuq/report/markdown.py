@@ -110,7 +110,7 @@ def readme_table(answer: dict[str, Any]) -> str:
             "",
             *_table(table.header, table.rows),
             "",
-            f"Of the paper's {len(answer['claims'])} claims: {counts}.",
+            f"Of {len(answer['claims'])} claims checked, the paper's and comparisons with chance: {counts}.",
         ]
     )
 
