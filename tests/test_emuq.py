@@ -14,6 +14,7 @@ from emuq.agents import emuq_core as core
 from emuq.agents import held as holding
 from emuq.agents.emuq_options import Options
 from emuq.errors import InputError
+from emuq.features import state_part
 from emuq.precision import double
 from emuq.run.compiled import Compiled
 
@@ -269,8 +270,10 @@ def test_exploration_reward_falls_where_the_agent_has_been():
     agent = car(kappa=1.0)
     agent.learn(episodes=1, progress=False)
     seen, unseen = agent._state.data.states[50].astype(float), jnp.array([0.95, 0.05])
+    features = agent._state.basis.features
     with double():
         known, unknown = (
-            float(core.exploration_reward(agent._state, s, agent.settings)) for s in (seen, unseen)
+            float(core.exploration_reward(agent._state, state_part(features, s), agent.settings))
+            for s in (seen, unseen)
         )
     assert -1 <= known < unknown <= 0

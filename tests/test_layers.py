@@ -14,7 +14,7 @@ LAYERS = {
     **dict.fromkeys(("errors", "precision", "history"), 0),
     **dict.fromkeys(("checkpoint", "progress", "domains"), 1),
     **dict.fromkeys(
-        ("frequencies", "features", "expectation", "posterior", "transitions", "bellman", "planning"), 1
+        ("trigonometry", "frequencies", "features", "expectation", "posterior", "transitions", "bellman", "planning"), 1
     ),
     **dict.fromkeys(("exploration", "kappa"), 2),
     "agents": 3,
@@ -24,7 +24,7 @@ LAYERS = {
     "commands": 7,
     "cli": 8,
 }
-MATHEMATICS = ("frequencies", "features", "expectation", "posterior", "transitions", "bellman", "planning")
+MATHEMATICS = ("trigonometry", "frequencies", "features", "expectation", "posterior", "transitions", "bellman", "planning")
 FORBIDDEN = [(name, "gymnasium") for name in MATHEMATICS] + [
     ("agents", "emuq.domains"),
     ("domains", "emuq.agents"),

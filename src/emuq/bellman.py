@@ -90,13 +90,15 @@ def exploration_rewards(
 ) -> Float[Array, " n"]:
     """r^e(s') = E_a[V[Q(s', a)]] / V_max - 1 for every stored transition (equation 14). O(N M^2)."""
 
+    dtype = features.state_frequencies.dtype  # T may be single: rewards need not be finer than that
+
     def one(i, rewards):
         rows, _ = transitions.chunk(data, i, size)
-        z = angles(features, moments, rows.next_states.astype(form.dtype))
-        variance = expected_variance(form, z) / max_variance
+        z = angles(moments, state_part(features, rows.next_states.astype(dtype)))
+        variance = expected_variance(form, z.astype(form.dtype)).astype(dtype) / max_variance
         return jax.lax.dynamic_update_slice(rewards, jnp.clip(variance, 0.0, 1.0) - 1.0, (i * size,))
 
-    return jax.lax.fori_loop(0, num_chunks(data, size), one, jnp.zeros(data.capacity, form.dtype))
+    return jax.lax.fori_loop(0, num_chunks(data, size), one, jnp.zeros(data.capacity, dtype))
 
 
 def backup(

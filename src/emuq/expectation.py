@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import jax.numpy as jnp
 
-from emuq.features import Features, Part, action_part, combine, state_part
+from emuq.features import Features, Part, action_part, combine
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float
 
 
 class Moments(NamedTuple):
-    """Second moments of cos v and sin v over the actions; `shift` is the angle added to every state."""
+    """Second moments of cos v and sin v over the actions; `shift` turns every state's angle."""
 
     cos_cos: Float[Array, "j j"]
     sin_sin: Float[Array, "j j"]
     cos_sin: Float[Array, "j j"] | None  # None where symmetry makes it zero (boxes)
-    shift: Float[Array, " j"]
+    shift: Part
 
 
 def box_moments(features: Features, low: Float[Array, " da"], high: Float[Array, " da"]) -> Moments:
@@ -39,19 +39,19 @@ def box_moments(features: Features, low: Float[Array, " da"], high: Float[Array,
     w = features.action_frequencies * half
     difference = jnp.prod(_sinc(w[:, None, :] - w[None, :, :]), axis=-1)
     total = jnp.prod(_sinc(w[:, None, :] + w[None, :, :]), axis=-1)
-    shift = features.action_frequencies @ ((jnp.asarray(high) + jnp.asarray(low)) / 2)
+    shift = action_part(features, (jnp.asarray(high) + jnp.asarray(low)) / 2)
     return Moments((difference + total) / 2, (difference - total) / 2, None, shift)
 
 
 def set_moments(features: Features, actions: Float[Array, "k da"]) -> Moments:
     """Moments of an action drawn uniformly from the rows of `actions`."""
     part = action_part(features, actions)
-    count = actions.shape[0]
+    count, zero = actions.shape[0], jnp.zeros(features.action_frequencies.shape[0], part.cos.dtype)
     return Moments(
         part.cos.T @ part.cos / count,
         part.sin.T @ part.sin / count,
         part.cos.T @ part.sin / count,
-        jnp.zeros(features.action_frequencies.shape[0], part.cos.dtype),
+        Part(zero + 1, zero),
     )
 
 
@@ -75,10 +75,12 @@ def quadratic_form(
     return features.scale**2 * jnp.block([[top, corner], [corner.T, bottom]])
 
 
-def angles(features: Features, moments: Moments, state: Float[Array, "*n ds"]) -> Float[Array, "*n 2j"]:
-    """z = [cos u; sin u], u = W_S s + shift."""
-    angle = state @ features.state_frequencies.T + moments.shift
-    return jnp.concatenate([jnp.cos(angle), jnp.sin(angle)], axis=-1)
+def angles(moments: Moments, state: Part) -> Float[Array, "*n 2j"]:
+    """z = [cos u; sin u], u = W_S s + shift, from the state's own part by the addition theorems."""
+    shift = moments.shift
+    return jnp.concatenate(
+        [state.cos * shift.cos - state.sin * shift.sin, state.sin * shift.cos + state.cos * shift.sin], axis=-1
+    )
 
 
 def expected_variance(form: Float[Array, "n n"], z: Float[Array, "*b n"]) -> Float[Array, "*b"]:
@@ -89,12 +91,12 @@ def expected_variance(form: Float[Array, "n n"], z: Float[Array, "*b n"]) -> Flo
 def sampled_reduction(
     features: Features,
     rows: Float[Array, "b m"],
-    state: Float[Array, " ds"],
+    state: Part,
     nodes: Part,
     weights: Float[Array, " q"],
 ) -> Float[Array, ""]:
     """sum_q w_q |V phi(s, a_q)|^2: what rows V not yet folded into S = S_0 - V'V take off z'T z."""
-    phi = combine(features, state_part(features, state), nodes)
+    phi = combine(features, state, nodes)
     return weights @ jnp.sum((phi.astype(rows.dtype) @ rows.T) ** 2, axis=-1).astype(phi.dtype)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from emuq.errors import InputError
 from emuq.frequencies import Kernel, Lengthscale, Sampling, draw
+from emuq.trigonometry import cos_sin
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float
@@ -139,5 +140,4 @@ def scores(
 
 
 def _part(frequencies: Float[Array, "j d"], x: Float[Array, "*n d"]) -> Part:
-    angle = x @ frequencies.T
-    return Part(jnp.cos(angle), jnp.sin(angle))
+    return Part(*cos_sin(x @ frequencies.T))

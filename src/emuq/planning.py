@@ -14,6 +14,7 @@ is O(N d + M^2) in either case, and more data never recompile.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import jax
@@ -26,6 +27,7 @@ from emuq.transitions import Transitions
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
 
+SMALL = 1024  # transitions up to which a table is small
 GROWTH = 2.0  # unclipped sweeps end once a step is so many times the smallest: steps waver before they settle
 
 
@@ -76,13 +78,17 @@ def policy_iteration(
 
         return jax.lax.fori_loop(0, number, improve, begin)
 
-    if rules.table >= data.capacity or not rules.table:
-        return improve_with(tabled if rules.table else streamed)
-    few = data.count <= rules.table
-    return jax.lax.cond(few, lambda: improve_with(tabled), lambda: improve_with(streamed))
+    # A large table costs its size even when it is nearly empty: few transitions get a small one.
+    largest = min(rules.table, data.capacity)
+    rooms = sorted({min(SMALL, largest), largest} - {0})
+    ways = [lambda room=room: improve_with(partial(tabled, room)) for room in rooms]
+    if largest < data.capacity:
+        ways.append(lambda: improve_with(streamed))
+    return jax.lax.switch(jnp.searchsorted(jnp.array(rooms), data.count), ways) if rooms else ways[0]()
 
 
 def tabled(
+    room: int,
     rows: Callable[[Array], Backup],
     plan: Plan,
     solver: Float[Array, "m m"],
@@ -90,9 +96,9 @@ def tabled(
     q_bounds: Float[Array, " 2"],
     rules: Rules,
 ) -> Plan:
-    """Evaluate with the features in memory, clipped at every sweep. O(N M) a sweep."""
+    """Evaluate with the features of at most `room` rows in memory, clipped at every sweep. O(N M) a sweep."""
     m, dtype, size = plan.q_weights.shape[0], plan.q_weights.dtype, rules.chunk
-    room = -(-rules.table // size)
+    room = -(-room // size)
 
     def fill(i, tables: Backup) -> Backup:
         return jax.tree.map(lambda table, new: table.at[i].set(new), tables, rows(i))
@@ -100,19 +106,19 @@ def tabled(
     wide, narrow = jnp.zeros((room, size, m), dtype), jnp.zeros((room, size, 2), dtype)
     tables = jax.lax.fori_loop(0, chunks, fill, Backup(wide, wide, wide, narrow))
 
-    def sweeper(column: int, following: Array, low: Array | float, high: Array | float) -> Callable:
-        def sweep(weights: Array) -> Array:
-            def add(i, total):
-                value = jnp.clip(following[i] @ weights, low, high)
-                return total + (tables.rewards[i, :, column] + rules.discount * value) @ tables.phi[i]
+    low = jnp.stack([q_bounds[0], jnp.asarray(rules.u_bounds[0], dtype)])
+    high = jnp.stack([q_bounds[1], jnp.asarray(rules.u_bounds[1], dtype)])
 
-            return solver @ jax.lax.fori_loop(0, chunks, add, jnp.zeros(m, dtype))
+    def sweep(weights: Array) -> Array:
+        def add(i, total):
+            value = jnp.stack([tables.next_q[i] @ weights[0], tables.next_u[i] @ weights[1]], axis=-1)
+            targets = tables.rewards[i] + rules.discount * jnp.clip(value, low, high)
+            return total + targets.T @ tables.phi[i]
 
-        return sweep
+        return jax.lax.fori_loop(0, chunks, add, jnp.zeros((2, m), dtype)) @ solver  # S is symmetric
 
-    q = settle(sweeper(0, tables.next_q, q_bounds[0], q_bounds[1]), plan.q_weights, rules, growth=jnp.inf)
-    u = settle(sweeper(1, tables.next_u, *rules.u_bounds), plan.u_weights, rules, growth=jnp.inf)
-    return _plan(q, u)
+    start = jnp.stack([plan.q_weights, plan.u_weights])
+    return _plan(*settle(sweep, start, rules, growth=jnp.inf))
 
 
 def streamed(
@@ -140,32 +146,41 @@ def streamed(
 
     zero = Sums(*(jnp.zeros(shape, dtype) for shape in ((m, m), (m, m), (m, 2), (m, 2))))
     sums = jax.lax.fori_loop(0, chunks, add, zero)
-    start, constant = solver @ sums.targets, solver @ sums.rewards
-    results = []
-    for column, following in enumerate((sums.next_q, sums.next_u)):
-        matrix, fixed = rules.discount * solver @ following, constant[:, column]
-        results.append(settle(lambda w, a=matrix, b=fixed: b + a @ w, start[:, column], rules, growth=GROWTH))
-    return _plan(*results)
+    start, constant = (solver @ sums.targets).T, (solver @ sums.rewards).T
+    matrices = rules.discount * solver @ jnp.stack([sums.next_q, sums.next_u])
+
+    def sweep(weights: Array) -> Array:
+        return constant + jnp.einsum("kij,kj->ki", matrices, weights)
+
+    return _plan(*settle(sweep, start, rules, growth=GROWTH))
 
 
-def settle(sweep: Callable[[Array], Array], start: Float[Array, " m"], rules: Rules, growth: float):
-    """Sweep until a step is below the tolerance, has grown `growth`-fold, or `rules.sweeps` are done."""
+def settle(sweep: Callable[[Array], Array], start: Float[Array, "2 m"], rules: Rules, growth: float):
+    """Sweep until a step is below the tolerance, has grown `growth`-fold, or `rules.sweeps` are done.
 
-    def go_on(carry):
-        _, change, least, count = carry
+    Q and U (the rows) are swept together, as they share the features of the data; each stops for itself.
+    """
+
+    def on(change, least, count):
         return (count < rules.sweeps) & (change > rules.tolerance) & (change <= growth * least)
 
     def step(carry):
-        weights, _, least, count = carry
+        weights, change, least, count = carry
+        going = on(change, least, count)
         new = sweep(weights)
-        change = jnp.max(jnp.abs(new - weights))
-        return new, change, jnp.minimum(least, change), count + 1
+        moved = jnp.max(jnp.abs(new - weights), axis=-1)
+        return (
+            jnp.where(going[:, None], new, weights),
+            jnp.where(going, moved, change),
+            jnp.where(going, jnp.minimum(least, moved), least),
+            count + going,
+        )
 
-    infinity = jnp.asarray(jnp.inf, start.dtype)
-    begin = (start, infinity, infinity, jnp.zeros((), jnp.int32))
-    weights, change, _, count = jax.lax.while_loop(go_on, step, begin)
+    infinity = jnp.full(2, jnp.inf, start.dtype)
+    begin = (start, infinity, infinity, jnp.zeros(2, jnp.int32))
+    weights, change, _, count = jax.lax.while_loop(lambda c: jnp.any(on(*c[1:])), step, begin)
     return weights, change, count, change <= rules.tolerance
 
 
-def _plan(q: tuple, u: tuple) -> Plan:
-    return Plan(q[0], u[0], *(jnp.stack(pair) for pair in zip(q[1:], u[1:], strict=True)))
+def _plan(weights: Array, change: Array, count: Array, converged: Array) -> Plan:
+    return Plan(weights[0], weights[1], change, count, converged)

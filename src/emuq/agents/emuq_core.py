@@ -12,6 +12,7 @@ rewards are divided by V_max = 1 / alpha, so that kappa = 1 is the paper's 1 / V
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import jax
@@ -78,20 +79,21 @@ def draw_basis(rng: np.random.Generator, options: Options, state_dim: int, actio
         sampling=options.sampling,
         mixture=options.mixture,
     )
-    if actions.discrete:
-        moments = expectation.set_moments(features, jnp.asarray(actions.candidates))
+    return _tables(features, actions.candidates, actions.nodes, actions.node_weights, actions.discrete)
+
+
+@partial(jax.jit, static_argnames="discrete")  # a dozen small programs take longer to compile than one
+def _tables(features: Features, candidates: Array, nodes: Array, node_weights: Array, discrete: bool) -> Basis:
+    if discrete:
+        moments = expectation.set_moments(features, candidates)
     else:
-        moments = expectation.box_moments(features, jnp.zeros(actions.dim), jnp.ones(actions.dim))
-    return Basis(
-        features,
-        moments,
-        action_part(features, jnp.asarray(actions.candidates)),
-        jnp.asarray(actions.candidates),
-        action_part(features, jnp.asarray(actions.nodes)),
-        jnp.asarray(actions.node_weights),
-    )
+        dim = candidates.shape[1]
+        moments = expectation.box_moments(features, jnp.zeros(dim), jnp.ones(dim))
+    parts = action_part(features, candidates), action_part(features, nodes)
+    return Basis(features, moments, parts[0], candidates, parts[1], node_weights)
 
 
+@partial(jax.jit, static_argnames="options")
 def init(basis: Basis, options: Options, key: Array) -> State:
     """S = I / alpha, m_Q = m_U = 0, no data."""
     low = jnp.float32 if options.precision == "single" else jnp.float64
@@ -158,7 +160,7 @@ def observe(
     goes_on = 1.0 - terminal.astype(phi.dtype)
     q_bounds = widen(state.q_bounds, reward, terminal, rules.discount)
     target_q = reward + rules.discount * goes_on * jnp.clip(q[best_q], *q_bounds)
-    intrinsic, u_goes_on = restart(exploration_reward(state, following, options), terminal, rules)
+    intrinsic, u_goes_on = restart(exploration_reward(state, part, options), terminal, rules)
     target_u = intrinsic + rules.discount * u_goes_on * jnp.clip(u[best_u], *rules.u_bounds)
     target = jnp.stack([target_q, target_u])
     blocked = posterior.update_blocked(state.blocked, phi, target, options.noise_precision)
@@ -166,10 +168,10 @@ def observe(
     return state._replace(blocked=blocked, data=data, q_bounds=q_bounds)
 
 
-def exploration_reward(state: State, following: Float[Array, " ds"], options: Options) -> Float[Array, ""]:
-    """r^e(s') = E_a[V[Q(s', a)]] / V_max - 1, with the posterior of this very moment (equation 14)."""
+def exploration_reward(state: State, following: Part, options: Options) -> Float[Array, ""]:
+    """r^e(s') = E_a[V[Q(s', a)]] / V_max - 1 from the part of s', with the posterior of this very moment (equation 14)."""
     basis = state.basis
-    z = angles(basis.features, basis.moments, following).astype(state.form.dtype)
+    z = angles(basis.moments, following).astype(state.form.dtype)
     held = expectation.sampled_reduction(
         basis.features, state.blocked.rows, following, basis.nodes, basis.node_weights
     )
@@ -202,7 +204,8 @@ def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
     """Refit S from all data, recompute every r^e, then policy iteration for Q and U (lines 15-18)."""
     basis, data, rules = state.basis, state.data, options.rules
     gram, covariance = _refit(state, options)
-    form = quadratic_form(basis.features, basis.moments, covariance)
+    low = state.form.dtype
+    form = quadratic_form(basis.features, basis.moments, covariance).astype(low)
     max_variance = basis.features.norm / options.prior_precision
     rewards = exploration_rewards(basis.features, basis.moments, form, max_variance, data, rules.chunk)
     q, u = state.blocked.weights[:, 0], state.blocked.weights[:, 1]
@@ -221,7 +224,6 @@ def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
         rules,
         exploiting,
     )
-    low = state.form.dtype
     blocked = Blocked(
         covariance.astype(low),
         jnp.stack([new.q_weights, new.u_weights], axis=-1),
@@ -230,7 +232,7 @@ def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
     )
     return state._replace(
         blocked=blocked,
-        form=form.astype(low),
+        form=form,
         gram=gram,
         covariance=covariance,
         counted=data.count,
@@ -275,29 +277,29 @@ def _refit(state: State, options: Options) -> tuple[Float[Array, "m m"], Float[A
     of the Gram matrix; that one is also made at every chunk's end, so that rounding never builds up.
     """
     size, count = options.rules.chunk, state.data.count
-    gram = jax.lax.fori_loop(
-        state.counted // size,
-        num_chunks(state.data, size),
-        lambda i, g: g + (phi := _new_rows(state, i, size)).T @ phi,
-        state.gram,
-    )
     few = (count - state.counted <= FEW) & (count // size == state.counted // size)
 
     def woodbury():
-        data = state.data
+        data, dtype = state.data, state.gram.dtype
         start = jnp.minimum(state.counted, data.capacity - FEW)
         rows = [
-            jax.lax.dynamic_slice_in_dim(x, start, FEW).astype(gram.dtype)
-            for x in (data.states, data.actions)
+            jax.lax.dynamic_slice_in_dim(x, start, FEW).astype(dtype) for x in (data.states, data.actions)
         ]
         number = start + jnp.arange(FEW)
         phi = state.basis.features(*rows) * ((number >= state.counted) & (number < count))[:, None]
-        return posterior.update_covariance(state.covariance, phi, options.noise_precision)
+        covariance = posterior.update_covariance(state.covariance, phi, options.noise_precision)
+        return state.gram + phi.T @ phi, covariance
 
     def cholesky():
-        return posterior.covariance(gram, options.prior_precision, options.noise_precision)
+        gram = jax.lax.fori_loop(
+            state.counted // size,
+            num_chunks(state.data, size),
+            lambda i, g: g + (phi := _new_rows(state, i, size)).T @ phi,
+            state.gram,
+        )
+        return gram, posterior.covariance(gram, options.prior_precision, options.noise_precision)
 
-    return gram, jax.lax.cond(few, woodbury, cholesky)
+    return jax.lax.cond(few, woodbury, cholesky)
 
 
 def _new_rows(state: State, i: Int[Array, ""], size: int) -> Float[Array, "n m"]:
