@@ -9,13 +9,14 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "src" / "emuq"
 
-# A module may import from layers of a lower number, and from its own.
+MATHEMATICS = (
+    "trigonometry", "frequencies", "features", "expectation",
+    "posterior", "transitions", "bellman", "planning",
+)  # fmt: skip
+# A module or a package may import from layers of a lower number, and from its own.
 LAYERS = {
     **dict.fromkeys(("errors", "precision", "history"), 0),
-    **dict.fromkeys(("checkpoint", "progress", "domains"), 1),
-    **dict.fromkeys(
-        ("trigonometry", "frequencies", "features", "expectation", "posterior", "transitions", "bellman", "planning"), 1
-    ),
+    **dict.fromkeys((*MATHEMATICS, "checkpoint", "progress", "domains"), 1),
     **dict.fromkeys(("exploration", "kappa"), 2),
     "agents": 3,
     **dict.fromkeys(("plot", "callbacks", "run"), 4),
@@ -24,7 +25,6 @@ LAYERS = {
     "commands": 7,
     "cli": 8,
 }
-MATHEMATICS = ("trigonometry", "frequencies", "features", "expectation", "posterior", "transitions", "bellman", "planning")
 FORBIDDEN = [(name, "gymnasium") for name in MATHEMATICS] + [
     ("agents", "emuq.domains"),
     ("domains", "emuq.agents"),

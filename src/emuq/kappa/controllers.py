@@ -1,0 +1,204 @@
+"""The controllers of kappa that come with emuq."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from emuq.errors import InputError
+from emuq.kappa.protocol import Controller, Outcome, check_weight, check_whole, is_number
+
+# States have fixed dtypes, whatever JAX's switch for double precision says: a checkpoint written by one
+# program must fit another.
+
+
+def _count(state: jax.Array) -> jax.Array:
+    return jnp.asarray(state, jnp.int32) + jnp.int32(1)
+
+
+def _switch(exploring: jax.Array, kappa: float) -> jax.Array:
+    return jnp.where(exploring, jnp.float32(kappa), jnp.float32(0.0))
+
+
+class _Untested:
+    """A controller that asks for no test episodes."""
+
+    @property
+    def test_episodes(self) -> int:
+        return 0
+
+
+class _Counting(_Untested):
+    """A controller whose state is the number of episodes done."""
+
+    def init(self) -> jax.Array:
+        return jnp.int32(0)
+
+    def update(self, state: jax.Array, outcome: Outcome) -> jax.Array:
+        return _count(state)
+
+
+@dataclass(frozen=True)
+class Constant(_Untested):
+    """kappa, always."""
+
+    kappa: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_weight(self.kappa)
+
+    def init(self) -> tuple[()]:
+        return ()
+
+    def value(self, state: tuple[()]) -> float:
+        return self.kappa  # a Python number, so that `agent.kappa = 0.1` reads back as 0.1
+
+    def update(self, state: tuple[()], outcome: Outcome) -> tuple[()]:
+        return state
+
+
+@dataclass(frozen=True)
+class Decay(_Counting):
+    """kappa / (1 + c t), with t the number of episodes done."""
+
+    c: float
+    kappa: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_weight(self.kappa)
+        if not (is_number(self.c) and 0 <= self.c < math.inf):
+            raise InputError(f"c is {self.c!r}: expected a finite number from 0")
+
+    def value(self, state: jax.Array) -> jax.Array:
+        return jnp.float32(self.kappa) / (
+            jnp.float32(1.0) + jnp.float32(self.c) * jnp.asarray(state, jnp.float32)
+        )
+
+
+@dataclass(frozen=True)
+class Budget(_Counting):
+    """kappa for the first `episodes` episodes, then 0."""
+
+    episodes: int
+    kappa: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_weight(self.kappa)
+        check_whole("episodes", self.episodes, 0)
+
+    def value(self, state: jax.Array) -> jax.Array:
+        return _switch(state < self.episodes, self.kappa)
+
+
+@dataclass(frozen=True)
+class StopResume(_Counting):
+    """kappa for `stop` episodes, 0 until `resume` episodes are done, then kappa again."""
+
+    stop: int
+    resume: int
+    kappa: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_weight(self.kappa)
+        check_whole("stop", self.stop, 0)
+        check_whole("resume", self.resume, self.stop)
+
+    def value(self, state: jax.Array) -> jax.Array:
+        return _switch((state < self.stop) | (state >= self.resume), self.kappa)
+
+
+class TargetState(NamedTuple):
+    reached: jax.Array  # bool
+    episodes: jax.Array  # int32: learning episodes it took, or has taken so far
+
+
+@dataclass(frozen=True)
+class Target:
+    """kappa until every one of `consecutive` test episodes returns more than `test_return`, then 0.
+
+    The tests are run at kappa = 0 after each learning episode, and are not learned from.
+    """
+
+    test_return: float
+    consecutive: int = 5
+    kappa: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_weight(self.kappa)
+        check_whole("consecutive", self.consecutive, 1)
+        if not (is_number(self.test_return) and math.isfinite(self.test_return)):
+            raise InputError(f"test_return is {self.test_return!r}: expected a finite number")
+
+    @property
+    def test_episodes(self) -> int:
+        return self.consecutive
+
+    def settled(self, test_return: jax.Array | float) -> jax.Array | bool:
+        """One failed test is enough: the others need not be run."""
+        return test_return <= self.test_return
+
+    def init(self) -> TargetState:
+        return TargetState(jnp.bool_(False), jnp.int32(0))
+
+    def value(self, state: TargetState) -> jax.Array:
+        return _switch(jnp.logical_not(state.reached), self.kappa)
+
+    def update(self, state: TargetState, outcome: Outcome) -> TargetState:
+        if outcome.test_returns is None:
+            raise InputError(
+                f"Target needs {self.consecutive} test returns an episode: Outcome(test_returns=...)"
+            )
+        returns = jnp.asarray(outcome.test_returns)
+        met = jnp.all(returns > self.test_return)
+        return TargetState(
+            state.reached | met, jnp.where(state.reached, state.episodes, _count(state.episodes))
+        )
+
+
+class UntilGoalState(NamedTuple):
+    exploring: jax.Array  # bool
+    misses: jax.Array  # int32: episodes in a row without the goal
+
+
+@dataclass(frozen=True)
+class UntilGoal(_Untested):
+    """kappa until an episode reaches the goal, then 0; kappa again after `patience` misses in a row."""
+
+    patience: int = 5
+    kappa: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_weight(self.kappa)
+        check_whole("patience", self.patience, 1)
+
+    def init(self) -> UntilGoalState:
+        return UntilGoalState(jnp.bool_(True), jnp.int32(0))
+
+    def value(self, state: UntilGoalState) -> jax.Array:
+        return _switch(state.exploring, self.kappa)
+
+    def update(self, state: UntilGoalState, outcome: Outcome) -> UntilGoalState:
+        goal = jnp.asarray(outcome.goal, jnp.bool_)
+        misses = jnp.where(goal, jnp.int32(0), _count(state.misses))
+        return UntilGoalState(~goal & (state.exploring | (misses >= self.patience)), misses)
+
+
+CONTROLLERS: dict[str, type] = {
+    kind.__name__: kind for kind in (Constant, Decay, Budget, StopResume, Target, UntilGoal)
+}
+
+
+def as_controller(kappa: float | Controller) -> Controller:
+    """A number becomes `Constant`; a controller is taken as it is; anything else is an error."""
+    if is_number(kappa):
+        return Constant(float(kappa))  # type: ignore[arg-type]
+    if isinstance(kappa, Controller) and not isinstance(kappa, type):
+        return kappa
+    raise InputError(
+        f"kappa is {kappa!r}: expected a number from 0 or a controller such as emuq.kappa.Decay(c=0.1) "
+        "(with init, value, update and test_episodes)"
+    )
