@@ -31,7 +31,8 @@ def test_quadrants_and_zero():
 def test_what_is_not_finite_is_nan():
     with double():
         cosine, sine = cos_sin(jnp.array([jnp.nan, jnp.inf, -jnp.inf]))
-    assert np.all(np.isnan(cosine)) and np.all(np.isnan(sine))
+    assert np.all(np.isnan(cosine))
+    assert np.all(np.isnan(sine))
 
 
 def test_singles_stay_single():
