@@ -13,6 +13,7 @@ from emuq import domains
 from emuq.agents import dora_core as core
 from emuq.agents.actions import actions_of
 from emuq.agents.dora import grid
+from emuq.domains.adapter import action_space
 from emuq.errors import InputError
 from emuq.precision import double
 from emuq.run import lockstep
@@ -143,14 +144,14 @@ def test_a_saved_agent_goes_on_bit_for_bit_and_the_compiled_loop_gives_the_same(
     assert resumed.history.to_dict() == whole.history.to_dict()
 
     domain = domains.make("MountainCar", horizon=60)
-    actions = grid(actions_of(lockstep.action_space(domain)), 3)
+    actions = grid(actions_of(action_space(domain)), 3)
     curves = lockstep.learn_dora(domain, whole.settings, actions, [3, 4], 6)
     assert curves.lengths[0].tolist() == whole.history.to_dict()["length"]
 
 
 def test_its_own_choice_of_actions_finds_the_mountain_top_where_chance_does_not():
     domain = domains.make("MountainCar")
-    actions = grid(actions_of(lockstep.action_space(domain)), 3)
+    actions = grid(actions_of(action_space(domain)), 3)
     options = core.Options(variant="lll", memory=2048)
     ours = lockstep.learn_dora(domain, options, actions, [1, 3, 5], 40, until_goal=True)
     chance = lockstep.learn_random(domain, [1, 3, 5], 40)

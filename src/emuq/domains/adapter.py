@@ -19,6 +19,13 @@ from emuq.errors import InputError
 from emuq.precision import double
 
 
+def action_space(domain: Domain) -> gym.Space:
+    """The actions of a domain: n of them, or a box."""
+    if domain.num_actions is not None:
+        return gym.spaces.Discrete(domain.num_actions)
+    return gym.spaces.Box(np.array(domain.action_low), np.array(domain.action_high), dtype=np.float64)
+
+
 class Environment(gym.Env):
     """A domain, stepped by one compiled call in double precision.
 
@@ -48,11 +55,9 @@ class Environment(gym.Env):
             self.normalisation = (np.array(d.observation_low), np.array(d.observation_high))
         else:
             self.observation_space = gym.spaces.Discrete(d.num_states)
+        self.action_space = action_space(d)
         if d.num_actions is None:
             self._low, self._high = np.array(d.action_low), np.array(d.action_high)
-            self.action_space: gym.Space = gym.spaces.Box(self._low, self._high, dtype=np.float64)
-        else:
-            self.action_space = gym.spaces.Discrete(d.num_actions)
 
     @property
     def state(self) -> Any:

@@ -12,7 +12,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import gymnasium as gym
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -22,6 +21,7 @@ from emuq.agents import held
 from emuq.agents.actions import actions_of
 from emuq.agents.emuq_options import Options
 from emuq.agents.surface import reset_seed
+from emuq.domains.adapter import action_space
 from emuq.domains.base import Domain, episode_keys, step_key
 from emuq.errors import InputError
 from emuq.kappa import Controller, Outcome, as_controller
@@ -67,7 +67,7 @@ class Compiled:
     ) -> None:
         self.domain, self.options, self.seeds = domain, options, list(seeds)
         self.controller = as_controller(kappa)
-        self.actions = actions_of(_action_space(domain))
+        self.actions = actions_of(action_space(domain))
         self._low = np.asarray(domain.observation_low)
         self._width = np.asarray(domain.observation_high) - self._low
         with double():
@@ -216,12 +216,6 @@ class Compiled:
         return Carry(
             agent, state, stream, observation, action, length, total, controller, carry.reset_seeds, log
         )
-
-
-def _action_space(domain: Domain) -> gym.Space:
-    if domain.num_actions is not None:
-        return gym.spaces.Discrete(domain.num_actions)
-    return gym.spaces.Box(np.array(domain.action_low), np.array(domain.action_high), dtype=np.float64)
 
 
 def _axes(carry: Carry) -> Carry:

@@ -6,11 +6,10 @@ another's episode to end. A run of RFF-Q equals `RFFQ.learn` on the Gymnasium en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-import gymnasium as gym
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,23 +17,11 @@ import numpy as np
 from emuq.agents import dora_core, rffq
 from emuq.agents.actions import Actions, actions_of
 from emuq.agents.surface import reset_seed
+from emuq.domains.adapter import action_space
 from emuq.domains.base import Domain, episode_keys, step_key
 from emuq.precision import double
-
-
-class Policy(NamedTuple):
-    """An agent in a lockstep loop: pure functions of what is fixed and of its own memory.
-
-    look(fixed, memory, s) -> memory          an episode begins at s, scaled to [0, 1]
-    learn(fixed, memory, r, s', end) -> memory  what the last action led to
-    act(fixed, memory) -> memory, action      in the environment's own units
-    skip(memory) -> memory                    an action drawn and thrown away at an episode's end
-    """
-
-    look: Callable
-    learn: Callable
-    act: Callable
-    skip: Callable
+from emuq.run import policies
+from emuq.run.policies import Fixed, Policy, Seen, Tiled, Walk
 
 
 class Curves(NamedTuple):
@@ -67,15 +54,11 @@ def learn_rffq(
     dim = len(domain.observation_low)
     with double():
         bases, agents = zip(*(rffq.init(options, seed, dim, actions) for seed in seeds), strict=True)
-        if actions.discrete:
-            moves = jnp.arange(actions.dim)
-        else:
-            moves = jnp.asarray(actions.low + actions.candidates * (actions.high - actions.low))
-        memories = [_Walk(agent, rffq.look(bases[0], jnp.zeros(dim)), jnp.zeros((), int)) for agent in agents]
+        memories = [Walk(agent, rffq.look(bases[0], jnp.zeros(dim)), jnp.zeros((), int)) for agent in agents]
         shared = options.basis == "fourier"  # the same basis for every seed
-        basis = bases[0] if shared else jax.tree.map(lambda *leaves: jnp.stack(leaves), *bases)
-        axes = _Fixed(None if shared else 0, None)  # type: ignore[arg-type]
-        return _run(domain, _rffq(options), axes, _Fixed(basis, moves), memories, seeds, episodes, until_goal)
+        basis = bases[0] if shared else _stack(bases)
+        fixed, axes = Fixed(basis, _moves(actions)), Fixed(None if shared else 0, None)  # type: ignore[arg-type]
+        return _run(domain, policies.of_rffq(options), axes, fixed, memories, seeds, episodes, until_goal)
 
 
 def learn_dora(
@@ -89,10 +72,10 @@ def learn_dora(
 ) -> Curves:
     """DORA with kappa = 1, one agent a seed; `actions` are the discretised ones."""
     with double():
-        moves = jnp.asarray(actions.low + actions.candidates * (actions.high - actions.low))
+        moves = _moves(actions)
         zeros = jnp.zeros((len(actions.candidates), options.tilings), jnp.int32)
-        memories = [_Tiled(dora_core.init(options, seed), zeros, jnp.zeros((), jnp.int32)) for seed in seeds]
-        return _run(domain, _dora(options), None, moves, memories, seeds, episodes, until_goal)
+        memories = [Tiled(dora_core.init(options, seed), zeros, jnp.zeros((), jnp.int32)) for seed in seeds]
+        return _run(domain, policies.of_dora(options), None, moves, memories, seeds, episodes, until_goal)
 
 
 def learn_rnd(
@@ -105,143 +88,44 @@ def learn_rnd(
     dim = len(domain.observation_low)
     with double():
         bases, agents = zip(*(rnd_core.init(options, seed, dim, actions) for seed in seeds), strict=True)
-        moves = jnp.asarray(actions.low + actions.candidates * (actions.high - actions.low))
-        memories = [_Seen(agent, agent.start, jnp.zeros((), int)) for agent in agents]
-        basis = jax.tree.map(lambda *leaves: jnp.stack(leaves), *bases)
-        fixed, axes = _Fixed(basis, moves), _Fixed(0, None)  # type: ignore[arg-type]
-        return _run(domain, _rnd(options), axes, fixed, memories, seeds, episodes, until_goal)
+        memories = [Seen(agent, agent.start, jnp.zeros((), int)) for agent in agents]
+        fixed, axes = Fixed(_stack(bases), _moves(actions)), Fixed(0, None)  # type: ignore[arg-type]
+        return _run(domain, policies.of_rnd(options), axes, fixed, memories, seeds, episodes, until_goal)
 
 
 def learn_random(domain: Domain, seeds: Sequence[int], episodes: int, *, until_goal: bool = False) -> Curves:
     """The uniform random policy, as `learn_rffq`."""
     with double():
         keys = [jax.random.key(reset_seed(seed, 2, 2)) for seed in seeds]
-        return _run(domain, _uniform(domain), None, (), keys, seeds, episodes, until_goal)
+        return _run(domain, policies.uniform(domain), None, (), keys, seeds, episodes, until_goal)
 
 
 def _run(domain, policy, axes, fixed, memories, seeds, episodes, until_goal) -> Curves:
     resets = np.array([[reset_seed(seed, i) for i in range(episodes + 1)] for seed in seeds])
-    memory = jax.tree.map(lambda *leaves: jnp.stack(leaves), *memories)
-    curves = _learn(domain, policy, axes, until_goal, fixed, memory, jnp.asarray(resets))
+    curves = _learn(domain, policy, axes, until_goal, fixed, _stack(memories), jnp.asarray(resets))
     return Curves(*(np.asarray(curve) for curve in curves))
 
 
-def action_space(domain: Domain) -> gym.Space:
-    if domain.num_actions is not None:
-        return gym.spaces.Discrete(domain.num_actions)
-    return gym.spaces.Box(np.array(domain.action_low), np.array(domain.action_high), dtype=np.float64)
+def _stack(trees: Sequence[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
-class _Fixed(NamedTuple):
-    """What RFF-Q or RND does not change: its basis, and each candidate as the environment's action."""
-
-    basis: Any
-    moves: jax.Array
-
-
-class _Walk(NamedTuple):
-    """RFF-Q's memory: what it learned, where it is, what it chose there."""
-
-    agent: rffq.State
-    part: Any
-    choice: jax.Array
-
-
-@lru_cache(maxsize=64)  # so that jit sees the same static value again
-def _rffq(options: rffq.Options) -> Policy:
-    def look(fixed: _Fixed, walk: _Walk, s: jax.Array) -> _Walk:
-        return walk._replace(part=rffq.look(fixed.basis, s))
-
-    def learn(fixed: _Fixed, walk: _Walk, reward: jax.Array, s: jax.Array, end: jax.Array) -> _Walk:
-        following = rffq.look(fixed.basis, s)
-        agent = rffq.observe(fixed.basis, walk.agent, walk.part, walk.choice, reward, following, end, options)
-        return walk._replace(agent=agent, part=following)
-
-    def act(fixed: _Fixed, walk: _Walk) -> tuple[_Walk, jax.Array]:
-        agent, choice = rffq.act(fixed.basis, walk.agent, walk.part, options)
-        return walk._replace(agent=agent, choice=choice), fixed.moves[choice]
-
-    def skip(walk: _Walk) -> _Walk:
-        return walk._replace(agent=rffq.skip(walk.agent))
-
-    return Policy(look, learn, act, skip)
-
-
-class _Tiled(NamedTuple):
-    """DORA's memory: what it learned, the tiles of every action where it is, what it chose there."""
-
-    agent: dora_core.State
-    tiles: jax.Array
-    choice: jax.Array
-
-
-@lru_cache(maxsize=64)
-def _dora(options: dora_core.Options) -> Policy:
-    def choose(agent: dora_core.State, tiles: jax.Array) -> tuple[dora_core.State, jax.Array]:
-        agent = agent._replace(steps=agent.steps + 1)
-        return agent, dora_core.greedy(options, agent, tiles, jnp.ones(()))
-
-    def look(moves: jax.Array, walk: _Tiled, s: jax.Array) -> _Tiled:
-        tiles = dora_core.tiles(options, s, len(moves))
-        agent, choice = choose(walk.agent, tiles)
-        return _Tiled(agent, tiles, choice)
-
-    def learn(moves: jax.Array, walk: _Tiled, reward: jax.Array, s: jax.Array, end: jax.Array) -> _Tiled:
-        tiles = dora_core.tiles(options, s, len(moves))
-        agent, choice = choose(walk.agent, tiles)
-        here, paid = walk.tiles[walk.choice], reward.astype(jnp.float32)
-        agent = dora_core.observe(options, agent, here, paid, tiles, choice, end, jnp.ones(()))
-        return _Tiled(agent, tiles, choice)
-
-    def act(moves: jax.Array, walk: _Tiled) -> tuple[_Tiled, jax.Array]:
-        return walk, moves[walk.choice]
-
-    return Policy(look, learn, act, lambda walk: walk)
-
-
-class _Seen(NamedTuple):
-    """RND's memory: what it learned, where it is, what it chose there."""
-
-    agent: Any
-    s: jax.Array
-    choice: jax.Array
-
-
-@lru_cache(maxsize=64)
-def _rnd(options: Any) -> Policy:
-    from emuq.agents import rnd_core
-
-    def look(fixed: _Fixed, walk: _Seen, s: jax.Array) -> _Seen:
-        s = s.astype(jnp.float32)
-        return walk._replace(agent=walk.agent._replace(start=s), s=s)
-
-    def learn(fixed: _Fixed, walk: _Seen, reward: jax.Array, s: jax.Array, end: jax.Array) -> _Seen:
-        s, basis = s.astype(jnp.float32), fixed.basis
-        agent = rnd_core.remember(walk.agent, walk.s, basis.actions[walk.choice], reward, s, end)
-        return walk._replace(agent=rnd_core.learn(options, basis, agent, 1.0), s=s)
-
-    def act(fixed: _Fixed, walk: _Seen) -> tuple[_Seen, jax.Array]:
-        choice = rnd_core.greedy(options, fixed.basis, walk.agent, walk.s, 1.0)
-        return walk._replace(choice=choice), fixed.moves[choice]
-
-    return Policy(look, learn, act, lambda walk: walk)
-
-
-@lru_cache(maxsize=64)  # so that jit sees the same static value again
-def _uniform(domain: Domain) -> Policy:
-    def act(fixed: tuple, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        key, draw = jax.random.split(key)
-        if domain.num_actions is not None:
-            return key, jax.random.randint(draw, (), 0, domain.num_actions)
-        low, high = jnp.asarray(domain.action_low), jnp.asarray(domain.action_high)
-        return key, jax.random.uniform(draw, low.shape, minval=low, maxval=high)
-
-    return Policy(lambda fixed, key, s: key, lambda fixed, key, reward, s, end: key, act, lambda key: key)
+def _moves(actions: Actions) -> jax.Array:
+    """Each candidate as the environment's action."""
+    if actions.discrete:
+        return jnp.arange(actions.dim)
+    return jnp.asarray(actions.low + actions.candidates * (actions.high - actions.low))
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _learn(
-    domain: Domain, policy: Policy, axes: Any, until_goal: bool, fixed: Any, memory: Any, resets: jax.Array
+    domain: Domain,
+    policy: Policy,
+    axes: Any,
+    until_goal: bool,
+    fixed: Any,
+    memory: Any,
+    resets: jax.Array,
 ) -> Curves:
     low = jnp.asarray(domain.observation_low)
     width = jnp.asarray(domain.observation_high) - low
