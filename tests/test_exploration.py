@@ -8,7 +8,7 @@ import pytest
 
 from emuq import exploration, precision
 from emuq.agents import tabular_core as core
-from emuq.agents.surface import Event
+from emuq.agents.episodes import Event
 from emuq.agents.tabular import ExplorationValues
 from emuq.errors import InputError
 from emuq.exploration import CountBonus, EValues, FirstVisit, NextStateUncertainty

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from emuq.agents.surface import Event
+from emuq.agents.episodes import Event
 from emuq.errors import MissingExtra
 
 

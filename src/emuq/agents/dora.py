@@ -18,8 +18,9 @@ import numpy as np
 from emuq.agents import dora_core as core
 from emuq.agents.actions import Actions, actions_of, from_index
 from emuq.agents.dora_core import Options, State
+from emuq.agents.episodes import Transition
 from emuq.agents.scaling import scaling_of
-from emuq.agents.surface import Agent, Spaces, Transition
+from emuq.agents.surface import Agent, Spaces
 from emuq.errors import InputError, finite
 from emuq.history import Episode
 from emuq.kappa import Controller

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 import gymnasium as gym
 import numpy as np
 
-from emuq.agents.surface import Agent, Spaces, Transition
+from emuq.agents.episodes import Transition
+from emuq.agents.surface import Agent, Spaces
 from emuq.history import Episode
 from emuq.kappa import Controller
 

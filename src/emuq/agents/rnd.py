@@ -14,8 +14,9 @@ import jax
 import numpy as np
 
 from emuq.agents.actions import actions_of, from_index
+from emuq.agents.episodes import Transition
 from emuq.agents.scaling import scaling_of
-from emuq.agents.surface import Agent, Spaces, Transition
+from emuq.agents.surface import Agent, Spaces
 from emuq.errors import InputError, MissingExtra, finite
 from emuq.history import Episode
 from emuq.kappa import Controller

@@ -8,46 +8,17 @@ from __future__ import annotations
 
 import abc
 import os
-from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import gymnasium as gym
 import numpy as np
 
 from emuq import checkpoint
+from emuq.agents.episodes import Callback, Event, Transition, reset_seed, rollout
 from emuq.errors import InputError
 from emuq.history import Episode, History
 from emuq.kappa import Controller, Outcome, as_controller, from_json, settles, to_json
 from emuq.progress import Progress
-
-
-class Transition(NamedTuple):
-    """One step of an environment. `goal` is true on the step that reached the goal."""
-
-    observation: Any
-    action: Any
-    reward: float
-    next_observation: Any
-    terminated: bool
-    truncated: bool
-    goal: bool
-
-
-class Event(NamedTuple):
-    """What a callback gets: `kind` is "step" or "episode". Returning False stops learning."""
-
-    kind: str
-    agent: Agent
-    transition: Transition | None = None
-    episode: Episode | None = None
-
-
-Callback = Callable[[Event], bool | None]
-
-
-def reset_seed(seed: int, *stream: int, test: bool = False) -> int:
-    """The seed of an episode's reset: learning episodes and tests draw from streams that never meet."""
-    return int(np.random.SeedSequence([seed, int(test), *stream]).generate_state(1)[0] >> 1)
 
 
 class Spaces(NamedTuple):
@@ -214,14 +185,8 @@ class Agent(abc.ABC):
         return history
 
     def _rollout(self, env, kappa: float, stream: tuple[int, ...]) -> tuple[float, int, bool]:
-        observation, _ = env.reset(seed=self._reset_seed(*stream, test=True))
-        total, length = 0.0, 0
-        while True:
-            observation, reward, terminated, truncated, info = env.step(self._greedy(observation, kappa))
-            total += float(reward)
-            length += 1
-            if terminated or truncated:
-                return total, length, bool(info.get("is_success", terminated and reward > 0))
+        seed = self._reset_seed(*stream, test=True)
+        return rollout(env, lambda observation: self._greedy(observation, kappa), seed)
 
     def predict(self, observation: Any, *, kappa: float | None = None) -> tuple[Any, None]:
         """The greedy action in Q + kappa U, and None (as in Stable-Baselines3). kappa=inf explores only."""

@@ -13,7 +13,8 @@ import numpy as np
 from emuq import exploration as rewards
 from emuq import precision
 from emuq.agents import tabular_core as core
-from emuq.agents.surface import Agent, Spaces, Transition
+from emuq.agents.episodes import Transition
+from emuq.agents.surface import Agent, Spaces
 from emuq.agents.tabular_core import Parameters, State
 from emuq.errors import InputError
 from emuq.history import Episode

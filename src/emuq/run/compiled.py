@@ -20,7 +20,7 @@ from emuq.agents import emuq_core as core
 from emuq.agents import held
 from emuq.agents.actions import actions_of
 from emuq.agents.emuq_options import Options
-from emuq.agents.surface import reset_seed
+from emuq.agents.episodes import reset_seed
 from emuq.domains.adapter import action_space
 from emuq.domains.base import Domain, episode_keys, step_key
 from emuq.errors import InputError

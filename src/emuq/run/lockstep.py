@@ -16,7 +16,7 @@ import numpy as np
 
 from emuq.agents import dora_core, rffq
 from emuq.agents.actions import Actions, actions_of
-from emuq.agents.surface import reset_seed
+from emuq.agents.episodes import reset_seed
 from emuq.domains.adapter import action_space
 from emuq.domains.base import Domain, episode_keys, step_key
 from emuq.precision import double

@@ -17,7 +17,7 @@ import numpy as np
 
 from emuq import precision
 from emuq.agents import tabular_core as core
-from emuq.agents.surface import reset_seed
+from emuq.agents.episodes import reset_seed
 from emuq.agents.tabular_core import Parameters
 from emuq.domains.base import Domain, episode_keys, step_key
 from emuq.errors import InputError
