@@ -17,6 +17,7 @@ import numpy as np
 
 from emuq.agents import dora_core as core
 from emuq.agents.actions import Actions, actions_of, from_index
+from emuq.agents.checks import check_counts, check_shares, options_of
 from emuq.agents.dora_core import Options, State
 from emuq.agents.episodes import Transition
 from emuq.agents.scaling import scaling_of
@@ -127,19 +128,12 @@ def grid(actions: Actions, points: int) -> Actions:
 
 def check(options: dict) -> Options:
     """The options, or an error that names the bad one."""
-    for name in options:
-        if name not in Options._fields:
-            raise InputError(f"unknown option {name!r}: expected one of {', '.join(Options._fields)}")
-    chosen = Options(**options)
+    chosen = options_of(Options, options)
     for name, known in (("variant", ("bonus", "lll")), ("link", ("sigmoid", "linear"))):
         if getattr(chosen, name) not in known:
             raise InputError(f"{name} is {getattr(chosen, name)!r}: expected {' or '.join(known)}")
-    for name in ("rate", "discount", "e_rate", "e_discount"):
-        if not 0 <= getattr(chosen, name) <= 1:
-            raise InputError(f"{name} is {getattr(chosen, name)}: expected a number in [0, 1]")
-    for name in ("tilings", "tiles", "memory"):
-        if getattr(chosen, name) < 1:
-            raise InputError(f"{name} is {getattr(chosen, name)}: expected a whole number from 1")
+    check_shares(chosen, "rate", "discount", "e_rate", "e_discount")
+    check_counts(chosen, "tilings", "tiles", "memory")
     return chosen
 
 

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from emuq.agents.actions import actions_of, from_index
+from emuq.agents.checks import check_counts, options_of
 from emuq.agents.episodes import Transition
 from emuq.agents.scaling import scaling_of
 from emuq.agents.surface import Agent, Spaces
@@ -101,19 +102,14 @@ class RND(Agent):
 
 def check(options: dict) -> Options:
     """The options, or an error that names the bad one."""
-    for name in options:
-        if name not in Options._fields:
-            raise InputError(f"unknown option {name!r}: expected one of {', '.join(Options._fields)}")
-    chosen = Options(**options)
+    chosen = options_of(Options, options)
     if chosen.form not in ("values", "bonus"):
         raise InputError(f"form is {chosen.form!r}: expected values or bonus")
     if not 0 < chosen.rate <= 2:
         raise InputError(f"rate is {chosen.rate}: expected a number above 0, up to 2")
     if not 0 <= chosen.discount < 1:
         raise InputError(f"discount is {chosen.discount}: expected a number from 0 to below 1")
-    for name in ("minibatch", "capacity", "hidden", "outputs"):
-        if getattr(chosen, name) < 1:
-            raise InputError(f"{name} is {getattr(chosen, name)}: expected a whole number from 1")
+    check_counts(chosen, "minibatch", "capacity", "hidden", "outputs")
     return chosen
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from emuq import exploration as rewards
 from emuq import precision
 from emuq.agents import tabular_core as core
+from emuq.agents.checks import check_shares
 from emuq.agents.episodes import Transition
 from emuq.agents.surface import Agent, Spaces
 from emuq.agents.tabular_core import Parameters, State
@@ -35,20 +36,20 @@ class TabularAgent(Agent):
     """What the three share: everything but their names and parameters."""
 
     def __init__(
-        self, env: gym.Env | Spaces, *, parameters: Parameters, exploration: Any, freeze: bool,
-        seed: int, kappa: float | Controller, options: dict,
+        self, env: gym.Env | Spaces, parameters: Parameters, exploration: Any, freeze: bool, *,
+        seed: int, kappa: float | Controller,
     ) -> None:  # fmt: skip
-        for name, value in (
-            ("discount", parameters.discount),
-            ("epsilon", parameters.epsilon),
-            ("rate", parameters.rate),
-        ):
-            if not 0 <= value <= 1:
-                raise InputError(f"{name} is {value!r}: expected a number in [0, 1]")
+        check_shares(parameters, "discount", "epsilon", "rate")
         if not math.isfinite(float(parameters.initial)):
             raise InputError(f"initial_value is {parameters.initial}: expected a finite number")
         self.exploration = rewards.as_reward(exploration)
-        options = options | {"exploration": rewards.to_json(self.exploration), "freeze": bool(freeze)}
+        options = {
+            "rate": parameters.rate,
+            "discount": parameters.discount,
+            "initial_value": parameters.initial,
+            "exploration": rewards.to_json(self.exploration),
+            "freeze": bool(freeze),
+        }
         super().__init__(env, seed=seed, kappa=kappa, options=options)
         self._sizes = _sizes(self.observation_space)
         if not isinstance(self.action_space, gym.spaces.Discrete):
@@ -122,16 +123,7 @@ class ExplorationValues(TabularAgent):
     ) -> None:  # fmt: skip
         """`rate=0` averages (1 / visits); `freeze=True` learns nothing while kappa = 0 (as in figure 2a)."""
         parameters = Parameters(rate, discount, initial_value, by_value=True)
-        options = {"rate": rate, "discount": discount, "initial_value": initial_value}
-        super().__init__(
-            env,
-            parameters=parameters,
-            exploration=exploration,
-            freeze=freeze,
-            seed=seed,
-            kappa=kappa,
-            options=options,
-        )
+        super().__init__(env, parameters, exploration, freeze, seed=seed, kappa=kappa)
 
 
 class AdditiveRewards(TabularAgent):
@@ -149,16 +141,7 @@ class AdditiveRewards(TabularAgent):
         kappa: float | Controller = 1.0, seed: int = 0,
     ) -> None:  # fmt: skip
         parameters = Parameters(rate, discount, initial_value, by_reward=True)
-        options = {"rate": rate, "discount": discount, "initial_value": initial_value}
-        super().__init__(
-            env,
-            parameters=parameters,
-            exploration=exploration,
-            freeze=freeze,
-            seed=seed,
-            kappa=kappa,
-            options=options,
-        )
+        super().__init__(env, parameters, exploration, freeze, seed=seed, kappa=kappa)
 
 
 class EpsilonGreedy(TabularAgent):
@@ -171,17 +154,9 @@ class EpsilonGreedy(TabularAgent):
         epsilon: float = 0.1, freeze: bool = False, kappa: float | Controller = 1.0, seed: int = 0,
     ) -> None:  # fmt: skip
         parameters = Parameters(rate, discount, initial_value, epsilon=epsilon)
-        options = {"rate": rate, "discount": discount, "initial_value": initial_value, "epsilon": epsilon}
-        super().__init__(
-            env,
-            parameters=parameters,
-            exploration="first-visit",
-            freeze=freeze,
-            seed=seed,
-            kappa=kappa,
-            options=options,
-        )
+        super().__init__(env, parameters, "first-visit", freeze, seed=seed, kappa=kappa)
         del self.options["exploration"]
+        self.options["epsilon"] = epsilon
 
 
 def _sizes(space: gym.Space) -> list[tuple[int, int]]:

@@ -17,6 +17,7 @@ import jax
 import numpy as np
 
 from emuq.agents.actions import actions_of
+from emuq.agents.checks import check_counts, check_shares, options_of
 from emuq.agents.episodes import Transition
 from emuq.agents.scaling import scaling_of
 from emuq.agents.surface import Agent, Spaces
@@ -130,18 +131,11 @@ class VIME(Agent):
 
 def check(options: dict) -> Options:
     """The options, or an error that names the bad one."""
-    for name in options:
-        if name not in Options._fields:
-            raise InputError(f"unknown option {name!r}: expected one of {', '.join(Options._fields)}")
-    chosen = Options(**options)
-    for name in ("batch", "hidden", "updates", "minibatch", "pool"):
-        if getattr(chosen, name) < 1:
-            raise InputError(f"{name} is {getattr(chosen, name)}: expected a whole number from 1")
+    chosen = options_of(Options, options)
+    check_counts(chosen, "batch", "hidden", "updates", "minibatch", "pool")
     if chosen.pool < chosen.batch:
         raise InputError(f"pool is {chosen.pool}: expected at least the batch, {chosen.batch}")
-    for name in ("discount", "trace"):
-        if not 0 <= getattr(chosen, name) <= 1:
-            raise InputError(f"{name} is {getattr(chosen, name)}: expected a number in [0, 1]")
+    check_shares(chosen, "discount", "trace")
     return chosen
 
 
