@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from emuq.experiments import cliff, cliff_rewards, decay, sensitivity, stopping, tabular
+from emuq.experiments import budget, cliff, cliff_rewards, decay, sensitivity, tabular, target
 from emuq.experiments.base import Row
 from emuq.experiments.tabular import ADDITIVE, EPSILON, METHODS, VALUES
 
@@ -11,7 +11,8 @@ EVERY = (
     *cliff.EXPERIMENTS,
     *cliff_rewards.EXPERIMENTS,
     *decay.EXPERIMENTS,
-    *stopping.EXPERIMENTS,
+    *budget.EXPERIMENTS,
+    *target.EXPERIMENTS,
     *sensitivity.EXPERIMENTS,
 )
 SEEDS = range(6)
@@ -129,9 +130,9 @@ def test_table_1_counts_runs_without_the_target_at_the_cap():
         else row
         for row in rows
     ]
-    claims = {claim.claim: claim for claim in stopping.target_claims(rows)}
+    claims = {claim.claim: claim for claim in target.claims(rows)}
     sooner = claims["exploration values reach the target in fewer episodes than additive rewards"]
-    assert sooner.statistic == stopping.EPISODES - 100
+    assert sooner.statistic == target.EPISODES - 100
     assert sooner.verdict == "reproduced"
-    text = stopping.target_tables(rows)[0].rows
+    text = target.tables(rows)[0].rows
     assert [row[1] for row in text] == ["6/6", "0/6", "0/6"]

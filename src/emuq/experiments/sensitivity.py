@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from emuq.experiments import cliff, stopping
+from emuq.experiments import cliff, target
 from emuq.experiments import tabular as common
 from emuq.experiments.base import Claim, Experiment, Row, Table, Verdict
 from emuq.experiments.tabular import ADDITIVE, METHODS
@@ -63,7 +63,7 @@ def parts(variation: str, seeds: Sequence[int]) -> tuple[list[RunSpec], list[Run
     )  # fmt: skip
     taxis = partial(
         common.spec, "sensitivity", domain="Taxi", episodes=EPISODES,
-        control=("Target", stopping.TARGET, stopping.TESTS),
+        control=("Target", target.TARGET, target.TESTS),
     )  # fmt: skip
     return (
         [cliffs(method, seed=seed, **change(method)) for method in METHODS for seed in seeds],
@@ -84,7 +84,7 @@ def results(rows: Sequence[Row]) -> dict[str, dict[str, Claim]]:
     found = {}
     for variation in VARIATIONS:
         cliffs, taxis = ([by_key[s.key] for s in part if s.key in by_key] for part in parts(variation, seeds))
-        first, second = cliff.claims_a(cliffs), stopping.target_claims(taxis)
+        first, second = cliff.claims_a(cliffs), target.claims(taxis)
         found[variation] = {name: first[i] for i, name in FIG2A.items()}
         found[variation] |= {name: second[i] for i, name in TABLE1.items()}
     return found

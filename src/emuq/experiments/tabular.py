@@ -165,14 +165,16 @@ def table(
     """Mean return (standard deviation over runs) in each window of episodes, and steps in all."""
     body = []
     for label, rows in conditions:
-        cells = [
-            f"{np.mean(v):.2f} ({np.std(v):.2f})" if (v := list(window(rows, *span).values())) else ""
-            for span in windows.values()
-        ]
+        cells = [spread(v) if (v := list(window(rows, *span).values())) else "" for span in windows.values()]
         steps = f"{np.median([sum(row.result['lengths']) for row in rows]):,.0f}" if rows else ""
         body.append((label, str(len(rows)), *cells, steps))
     header = ("method", "runs", *windows, "steps, median")
     return Table(title, header, tuple(body), "Mean return (standard deviation over runs).")
+
+
+def spread(numbers: Sequence[float]) -> str:
+    """Mean (standard deviation)."""
+    return f"{np.mean(numbers):.2f} ({np.std(numbers):.2f})"
 
 
 def by_method(rows: Sequence[Row], **settings) -> list[tuple[str, list[Row]]]:

@@ -1,4 +1,4 @@
-"""Figure 4 and table 1: Taxi, exploration stops on a budget or on a target."""
+"""Figure 4b and table 1: Taxi, exploration stops on a target."""
 
 from __future__ import annotations
 
@@ -24,10 +24,8 @@ from emuq.experiments.tabular import (
 from emuq.run.spec import RunSpec
 
 RUNS = 100
-BUDGETS, AFTER = (100, 300, 500), 100
-EPISODES = 500  # of table 1
+EPISODES = 500
 TARGET, TESTS = 0.1, 5
-NEAR_OPTIMAL = 0.8  # the best return is 1
 PAPER = {
     VALUES: {"success": 0.9, "episodes_mean": 111.33},
     ADDITIVE: {"success": 0.9, "episodes_mean": 242.11},
@@ -36,87 +34,12 @@ PAPER = {
 PAPER_AFTER = {VALUES: "0.08 (4.50)", ADDITIVE: "-33.26 (67.41)", EPSILON: "-"}
 
 
-def budget_specs(seeds: Sequence[int]) -> tuple[RunSpec, ...]:
-    make = partial(common.spec, "fig4a", domain="Taxi")
-    return tuple(
-        make(method, seed=seed, episodes=budget + AFTER, control=("Budget", budget))
-        for budget in BUDGETS
-        for method in METHODS
-        for seed in seeds
-    )
-
-
-def budget_claims(rows: Sequence[Row]) -> list[Claim]:
-    found = []
-    for budget in BUDGETS:
-        after = {
-            m: window(select(rows, agent=m, control=("Budget", budget)), budget, budget + AFTER)
-            for m in METHODS
-        }
-        measure = f"return in the {AFTER} episodes after the budget"
-        found += [
-            above(
-                "fig4a",
-                f"exploration values exploit near-optimally after {budget} episodes",
-                f"{measure} (near: above {NEAR_OPTIMAL}, of 1)",
-                statistics.mean(list(after[VALUES].values())),
-                NEAR_OPTIMAL,
-            ),
-            below(
-                "fig4a",
-                f"additive rewards have no acceptable policy after {budget} episodes",
-                f"{measure} (acceptable: above 0)",
-                statistics.mean(list(after[ADDITIVE].values())),
-            ),
-            above(
-                "fig4a",
-                f"exploration values do better than additive rewards after {budget} episodes",
-                f"{measure}, exploration values minus additive rewards",
-                difference(after[VALUES], after[ADDITIVE]),
-            ),
-        ]
-    return found
-
-
-def budget_tables(rows: Sequence[Row]) -> list[Table]:
-    body = []
-    for budget in BUDGETS:
-        for method in METHODS:
-            chosen = select(rows, agent=method, control=("Budget", budget))
-            if chosen:
-                last, after = window(chosen, budget - 50, budget), window(chosen, budget, budget + AFTER)
-                body.append((f"{LABEL[method]}, {budget}", str(len(chosen)), _spread(last), _spread(after)))
-    header = ("method, budget", "runs", "last 50 episodes of the budget", f"{AFTER} episodes after it")
-    return [Table("Figure 4a", header, tuple(body), "Mean return (standard deviation over runs).")]
-
-
-def _spread(values: dict[int, float]) -> str:
-    numbers = list(values.values())
-    return f"{np.mean(numbers):.2f} ({np.std(numbers):.2f})"
-
-
-def budget_figure(rows: Sequence[Row]):
-    from emuq.experiments import plots
-
-    drawing, axes = plots.panels(len(BUDGETS), width=3.4, sharey=True)
-    for panel, budget in zip(axes, BUDGETS, strict=True):
-        for i, method in enumerate(METHODS):
-            if chosen := select(rows, agent=method, control=("Budget", budget)):
-                returns = common.curves(chosen)
-                plots.curve(panel, np.arange(1, returns.shape[1] + 1), returns, LABEL[method], i)
-        panel.axvline(budget + 0.5, color="0.5", linewidth=1, linestyle=":")
-        panel.set(title=f"budget of {budget} episodes", xlabel="episode")
-    axes[0].set_ylabel("return")
-    axes[0].legend(loc="best")
-    return drawing
-
-
-def target_specs(seeds: Sequence[int]) -> tuple[RunSpec, ...]:
+def specs(seeds: Sequence[int]) -> tuple[RunSpec, ...]:
     make = partial(common.spec, "table1", domain="Taxi", episodes=EPISODES, control=("Target", TARGET, TESTS))
     return tuple(make(method, seed=seed) for method in METHODS for seed in seeds)
 
 
-def target_claims(rows: Sequence[Row], name: str = "table1") -> list[Claim]:
+def claims(rows: Sequence[Row], name: str = "table1") -> list[Claim]:
     by = {method: select(rows, agent=method) for method in METHODS}
     cap = max((row.spec["episodes"] for row in rows), default=EPISODES)
     times = {m: {r.spec.seed: float(r.result["goal_episode"] or cap) for r in by[m]} for m in METHODS}
@@ -177,7 +100,7 @@ def target_claims(rows: Sequence[Row], name: str = "table1") -> list[Claim]:
     ]
 
 
-def target_tables(rows: Sequence[Row]) -> list[Table]:
+def tables(rows: Sequence[Row]) -> list[Table]:
     body = []
     for method in METHODS:
         chosen = select(rows, agent=method)
@@ -193,7 +116,7 @@ def target_tables(rows: Sequence[Row]) -> list[Table]:
                 f"{np.mean(taken):.1f}" if taken else "-",
                 f"{paper.get('episodes_mean', '-')}",
                 f"{np.median(steps):,.0f}" if steps else "-",
-                f"{np.mean(after):.2f} ({np.std(after):.2f})" if after else "-",
+                common.spread(after) if after else "-",
                 PAPER_AFTER[method],
             )
         )
@@ -211,7 +134,7 @@ def target_tables(rows: Sequence[Row]) -> list[Table]:
     return [Table("Table 1", header, tuple(body), note)]
 
 
-def target_figure(rows: Sequence[Row]):
+def figure(rows: Sequence[Row]):
     return common.draw(common.by_method(rows), low=-20.0)
 
 
@@ -230,43 +153,30 @@ def ending_claims(rows: Sequence[Row]) -> list[Claim]:
     ]
 
 
-_TARGET_TITLE = "Taxi: exploration stops once 5 of 5 test episodes return more than 0.1"
+_TITLE = "Taxi: exploration stops once 5 of 5 test episodes return more than 0.1"
 
 EXPERIMENTS = (
     Experiment(
-        "fig4a",
-        "Taxi: exploration stops after 100, 300, 500 episodes",
-        RUNS,
-        budget_specs,
-        common.execute,
-        budget_claims,
-        common.group,
-        budget_tables,
-        budget_figure,
-        varies=("control",),
-        notes=common.NOTES,
-    ),
-    Experiment(
         "fig4b",
-        _TARGET_TITLE,
+        _TITLE,
         RUNS,
-        target_specs,
+        specs,
         common.execute,
         ending_claims,
         common.group,
-        figure=target_figure,
+        figure=figure,
         source="table1",
         notes=common.NOTES,
     ),
     Experiment(
         "table1",
-        _TARGET_TITLE,
+        _TITLE,
         RUNS,
-        target_specs,
+        specs,
         common.execute,
-        target_claims,
+        claims,
         common.group,
-        target_tables,
+        tables,
         paper={(method, "Taxi"): numbers for method, numbers in PAPER.items()},
         notes=common.NOTES,
     ),
