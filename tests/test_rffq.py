@@ -13,6 +13,7 @@ from emuq.agents.rffq import RFFQ, Options
 from emuq.errors import InputError
 from emuq.precision import double
 from emuq.run import lockstep
+from resuming import whole_and_resumed
 
 
 @pytest.fixture
@@ -87,14 +88,7 @@ def test_ties_at_zero_are_broken_at_random_or_by_the_first():
 
 
 def test_saving_and_loading_goes_on_bit_for_bit(env, tmp_path):
-    whole = RFFQ(env, seed=2, features=40)
-    whole.learn(episodes=4, progress=False)
-    half = RFFQ(env, seed=2, features=40)
-    half.learn(episodes=2, progress=False)
-    half.save(tmp_path / "half.emuq")
-    other = RFFQ.load(tmp_path / "half.emuq", env)
-    other.learn(episodes=2, progress=False)
-    assert other.history.to_dict() == whole.history.to_dict()
+    whole, other = whole_and_resumed(lambda: RFFQ(env, seed=2, features=40), tmp_path, 2, 2)
     assert np.array_equal(other._get_state().weights, whole._get_state().weights)
     action, _ = whole.predict(np.array([1.0]))
     assert action == int(np.argmax(whole.values(np.array([1.0]))))

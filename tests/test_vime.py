@@ -13,6 +13,7 @@ from emuq.agents import vime_trpo as trpo
 from emuq.agents.vime import _empty
 from emuq.errors import InputError
 from emuq.precision import double
+from resuming import whole_and_resumed
 
 SMALL = {"batch": 200, "pool": 1000, "updates": 50, "hidden": 8}
 
@@ -181,20 +182,13 @@ def test_it_improves_on_a_dense_task():
 def test_a_saved_agent_goes_on_bit_for_bit(tmp_path):
     def fresh():
         env = gym.make("emuq/MountainCar-v0", max_episode_steps=70)
-        return emuq.VIME(env, seed=3, **SMALL), env
+        return emuq.VIME(env, seed=3, **SMALL)
 
-    whole, env = fresh()
-    whole.learn(episodes=8, progress=False)
-    half, _ = fresh()
-    half.learn(episodes=4, progress=False)  # a batch and a part of one
-    half.save(tmp_path / "a.emuq")
-    resumed = emuq.VIME.load(tmp_path / "a.emuq", env)
-    resumed.learn(episodes=4, progress=False)
+    whole, resumed = whole_and_resumed(fresh, tmp_path, 4, 4)  # 4: a batch and a part of one
     jax.tree.map(np.testing.assert_array_equal, resumed._state.policy, whole._state.policy)
     jax.tree.map(np.testing.assert_array_equal, resumed._state.network, whole._state.network)
-    assert resumed.history.to_dict() == whole.history.to_dict()
-    action, _ = resumed.predict(env.reset(seed=0)[0])
-    assert env.action_space.contains(action)
+    action, _ = resumed.predict(resumed.env.reset(seed=0)[0])
+    assert resumed.action_space.contains(action)
 
 
 def test_bad_options_are_named():
