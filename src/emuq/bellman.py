@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class Rules:
     """What planning holds fixed: all of it static under `jit`."""
 
-    discount: float = 0.99
+    discount: float = 0.99  # of Q
+    exploration_discount: float | None = None  # of U, where it is another
     improvements: int = 2  # policy improvements a plan while exploring
     exploiting_improvements: int = 4  # and while exploiting: Q alone has to be right then
     sweeps: int = 60  # at most, for each improvement
@@ -38,6 +39,10 @@ class Rules:
     reset_cost: int = 0  # steps without discovery that a reset is worth: U's price of ending an episode
     chunk: int = 256
     table: int = 8192  # transitions up to which features are kept in memory between sweeps
+
+    @property
+    def u_discount(self) -> float:
+        return self.discount if self.exploration_discount is None else self.exploration_discount
 
 
 class Backup(NamedTuple):
@@ -70,8 +75,8 @@ def restart(
 
     Each of them earns r^e = -1:  -(1 - gamma^c) / (1 - gamma) + gamma^c (r^e + gamma U(reset state)).
     """
-    fade = rules.discount**rules.reset_cost
-    waiting = fade * exploration - (1 - fade) / (1 - rules.discount)
+    fade = rules.u_discount**rules.reset_cost
+    waiting = fade * exploration - (1 - fade) / (1 - rules.u_discount)
     factor = jnp.where(terminal, 0.0 if rules.u_stops else fade, 1.0)
     return jnp.where(terminal, waiting, exploration), factor
 

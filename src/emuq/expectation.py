@@ -79,7 +79,8 @@ def angles(moments: Moments, state: Part) -> Float[Array, "*n 2j"]:
     """z = [cos u; sin u], u = W_S s + shift, from the state's own part by the addition theorems."""
     shift = moments.shift
     return jnp.concatenate(
-        [state.cos * shift.cos - state.sin * shift.sin, state.sin * shift.cos + state.cos * shift.sin], axis=-1
+        [state.cos * shift.cos - state.sin * shift.sin, state.sin * shift.cos + state.cos * shift.sin],
+        axis=-1,
     )
 
 

@@ -81,9 +81,9 @@ def policy_iteration(
     # A large table costs its size even when it is nearly empty: few transitions get a small one.
     largest = min(rules.table, data.capacity)
     rooms = sorted({min(SMALL, largest), largest} - {0})
-    ways = [lambda room=room: improve_with(partial(tabled, room)) for room in rooms]
+    ways = [partial(improve_with, partial(tabled, room)) for room in rooms]
     if largest < data.capacity:
-        ways.append(lambda: improve_with(streamed))
+        ways.append(partial(improve_with, streamed))
     return jax.lax.switch(jnp.searchsorted(jnp.array(rooms), data.count), ways) if rooms else ways[0]()
 
 
@@ -108,11 +108,12 @@ def tabled(
 
     low = jnp.stack([q_bounds[0], jnp.asarray(rules.u_bounds[0], dtype)])
     high = jnp.stack([q_bounds[1], jnp.asarray(rules.u_bounds[1], dtype)])
+    discounts = jnp.array([rules.discount, rules.u_discount], dtype)
 
     def sweep(weights: Array) -> Array:
         def add(i, total):
             value = jnp.stack([tables.next_q[i] @ weights[0], tables.next_u[i] @ weights[1]], axis=-1)
-            targets = tables.rewards[i] + rules.discount * jnp.clip(value, low, high)
+            targets = tables.rewards[i] + discounts * jnp.clip(value, low, high)
             return total + targets.T @ tables.phi[i]
 
         return jax.lax.fori_loop(0, chunks, add, jnp.zeros((2, m), dtype)) @ solver  # S is symmetric
@@ -131,12 +132,13 @@ def streamed(
 ) -> Plan:
     """Evaluate with sums over the data, clipped once. O(N M^2) a policy, O(M^2) a sweep."""
     m, dtype = plan.q_weights.shape[0], plan.q_weights.dtype
+    discounts = jnp.array([rules.discount, rules.u_discount], dtype)
 
     def add(i, sums: Sums) -> Sums:
         phi, next_q, next_u, rewards = rows(i)
         value_q = jnp.clip(next_q @ plan.q_weights, q_bounds[0], q_bounds[1])
         value_u = jnp.clip(next_u @ plan.u_weights, *rules.u_bounds)
-        targets = rewards + rules.discount * jnp.stack([value_q, value_u], axis=-1)
+        targets = rewards + discounts * jnp.stack([value_q, value_u], axis=-1)
         return Sums(
             sums.next_q + phi.T @ next_q,
             sums.next_u + phi.T @ next_u,
@@ -147,7 +149,7 @@ def streamed(
     zero = Sums(*(jnp.zeros(shape, dtype) for shape in ((m, m), (m, m), (m, 2), (m, 2))))
     sums = jax.lax.fori_loop(0, chunks, add, zero)
     start, constant = (solver @ sums.targets).T, (solver @ sums.rewards).T
-    matrices = rules.discount * solver @ jnp.stack([sums.next_q, sums.next_u])
+    matrices = discounts[:, None, None] * (solver @ jnp.stack([sums.next_q, sums.next_u]))
 
     def sweep(weights: Array) -> Array:
         return constant + jnp.einsum("kij,kj->ki", matrices, weights)

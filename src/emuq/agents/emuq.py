@@ -19,6 +19,7 @@ import numpy as np
 
 from emuq import transitions
 from emuq.agents import emuq_core as core
+from emuq.agents import emuq_fresh
 from emuq.agents.actions import actions_of, from_index, to_unit
 from emuq.agents.emuq_options import Options, resolve
 from emuq.agents.scaling import Scaling, scaling_of
@@ -55,7 +56,7 @@ class EMUQ(Agent):
             kappa = UntilGoal() if preset == "default" else 1.0
         super().__init__(env, seed=seed, kappa=kappa, options=given)
         self.settings: Options = resolve(preset, options, _domain(env))
-        self._scaling: Scaling = scaling_of(env, observation_bounds)
+        self._scaling: Scaling = scaling_of(env, observation_bounds)._replace(clip=self.settings.clip)
         self._actions = actions_of(self.action_space)
         with double():
             rng, key = core.streams(self.seed)
@@ -91,6 +92,11 @@ class EMUQ(Agent):
     def num_transitions(self) -> int:
         return self._count
 
+    @property
+    def planned(self) -> int:
+        """The number of transitions that the last plan saw."""
+        return self._planned
+
     def trajectories(self) -> list[np.ndarray]:
         """The states visited, in the environment's units, an array for each episode."""
         states = np.asarray(self._state.data.states[: self._count], dtype=float)
@@ -108,6 +114,8 @@ class EMUQ(Agent):
         scaled = self._scaled(observation)
         self._exploited = True
         with double():
+            if self.settings.fresh and self.kappa > 0 and self._count and not int(self._state.held.trials):
+                self._redraw()
             self._state, index = _begin(self._state, scaled, self.kappa)
         return from_index(self._actions, int(index), self.action_space.dtype)
 
@@ -163,6 +171,11 @@ class EMUQ(Agent):
         self._count, self._used, self._planned = (int(state[name]) for name in ("count", "used", "planned"))
 
     # ------------------------------------------------------------------------------------------------
+
+    def _redraw(self) -> None:
+        new = emuq_fresh.basis(self.seed, len(self.history), self.settings, self._scaling.dim, self._actions)
+        self._state = _redraw(self._state, new, self.settings)
+        self.plan()
 
     def _due(self) -> bool:
         return plan_due(self.settings, self._count, self._planned)
@@ -225,6 +238,7 @@ _advance = jax.jit(_advance_one, static_argnames="options", donate_argnums=0)
 _begin = jax.jit(_begin_one, donate_argnums=0)
 _fold = jax.jit(core.fold, donate_argnums=0)
 _plan = jax.jit(core.plan, static_argnames="options", donate_argnums=0)
+_redraw = jax.jit(emuq_fresh.redraw, static_argnames="options", donate_argnums=0)
 _finish = jax.jit(core.finish, static_argnames="options", donate_argnums=0)
 _greedy = jax.jit(core.greedy)
 _values = jax.jit(core.values)

@@ -83,7 +83,9 @@ def draw_basis(rng: np.random.Generator, options: Options, state_dim: int, actio
 
 
 @partial(jax.jit, static_argnames="discrete")  # a dozen small programs take longer to compile than one
-def _tables(features: Features, candidates: Array, nodes: Array, node_weights: Array, discrete: bool) -> Basis:
+def _tables(
+    features: Features, candidates: Array, nodes: Array, node_weights: Array, discrete: bool
+) -> Basis:
     if discrete:
         moments = expectation.set_moments(features, candidates)
     else:
@@ -161,7 +163,7 @@ def observe(
     q_bounds = widen(state.q_bounds, reward, terminal, rules.discount)
     target_q = reward + rules.discount * goes_on * jnp.clip(q[best_q], *q_bounds)
     intrinsic, u_goes_on = restart(exploration_reward(state, part, options), terminal, rules)
-    target_u = intrinsic + rules.discount * u_goes_on * jnp.clip(u[best_u], *rules.u_bounds)
+    target_u = intrinsic + rules.u_discount * u_goes_on * jnp.clip(u[best_u], *rules.u_bounds)
     target = jnp.stack([target_q, target_u])
     blocked = posterior.update_blocked(state.blocked, phi, target, options.noise_precision)
     data = transitions.append(state.data, observation, action, reward, following, terminal)
@@ -169,7 +171,7 @@ def observe(
 
 
 def exploration_reward(state: State, following: Part, options: Options) -> Float[Array, ""]:
-    """r^e(s') = E_a[V[Q(s', a)]] / V_max - 1 from the part of s', with the posterior of this very moment (equation 14)."""
+    """r^e(s') = E_a[V[Q(s', a)]] / V_max - 1, with the posterior of this very moment (equation 14)."""
     basis = state.basis
     z = angles(basis.moments, following).astype(state.form.dtype)
     held = expectation.sampled_reduction(

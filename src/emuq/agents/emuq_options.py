@@ -19,11 +19,15 @@ class Options:
     kernel: Kernel = "rbf"
     sampling: Sampling = "halton"
     state_lengthscale: Lengthscale = 0.5  # l_S
+    zoom: int = 2  # fresh features double l_S, once an episode, so many times
     action_lengthscale: Lengthscale = 1.0  # l_A
+    fresh: bool = True  # draw the features anew for each episode that explores, until Q is held
+    clip: bool = True  # observations outside their bounds count as at them: novelty there has no end
     mixture: float = 1.2  # each frequency has its own state scale, within exp(+-mixture)
     prior_precision: float = 0.01  # alpha
     noise_precision: float = 1.0  # beta
     discount: float = 0.99  # gamma
+    exploration_discount: float | None = 0.97  # of U; None: as of Q
     plan_interval: int | None = 10  # plan once so many steps have come in ... (None: at episode ends only)
     plan_growth: float = 0.05  # ... and the data have grown by this share
     plan_at_end: bool = False  # plan at the end of each episode
@@ -40,14 +44,15 @@ class Options:
     precision: Literal["single", "double"] = "single"  # of the M x M arrays within an episode
 
     def __post_init__(self) -> None:
-        for name, low in (("discount", 0), ("plan_growth", 0), ("tolerance", 0), ("mixture", 0)):
+        for name, low in (("plan_growth", 0), ("tolerance", 0), ("mixture", 0)):
             if not getattr(self, name) >= low:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a number from {low}")
         for name in ("prior_precision", "noise_precision"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise InputError(f"{name} is {getattr(self, name)}: expected a positive finite number")
-        if not self.discount < 1:
-            raise InputError(f"discount is {self.discount}: expected a number from 0 to below 1")
+        for name in ("discount", "exploration_discount"):
+            if getattr(self, name) is not None and not 0 <= getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}: expected a number from 0 to below 1")
         for name in ("improvements", "exploiting_improvements", "sweeps", "block", "capacity"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a whole number from 1")
@@ -68,7 +73,8 @@ class Options:
             exploiting_improvements=self.exploiting_improvements,
             sweeps=self.sweeps,
             tolerance=self.tolerance,
-            u_bounds=(-1.0 / (1.0 - self.discount), 0.0),
+            exploration_discount=self.exploration_discount,
+            u_bounds=(-1.0 / (1.0 - (self.exploration_discount or self.discount)), 0.0),
             q_policy=self.q_policy,
             u_stops=self.exploration_end == "zero",
             reset_cost=self.reset_cost,
@@ -83,6 +89,9 @@ PAPER = Options(
     state_lengthscale=0.3,
     action_lengthscale=0.3,
     mixture=0.0,
+    fresh=False,
+    clip=False,
+    exploration_discount=None,
     plan_interval=None,
     plan_at_end=True,
     exploration_end="state",

@@ -12,17 +12,19 @@ from emuq.errors import InputError
 
 
 class Scaling(NamedTuple):
-    """x -> (x - low) / width. What is outside the bounds goes outside [0, 1], which features can bear."""
+    """x -> (x - low) / width. What is outside the bounds goes outside [0, 1], unless it is clipped."""
 
     low: np.ndarray
     width: np.ndarray
+    clip: bool = False
 
     @property
     def dim(self) -> int:
         return len(self.low)
 
     def __call__(self, observation: np.ndarray) -> np.ndarray:
-        return (observation - self.low) / self.width
+        scaled = (observation - self.low) / self.width
+        return np.clip(scaled, 0.0, 1.0) if self.clip else scaled
 
     def inverse(self, scaled: np.ndarray) -> np.ndarray:
         return self.low + scaled * self.width

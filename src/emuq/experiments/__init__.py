@@ -1,4 +1,4 @@
-"""Every figure and table of the paper, by name."""
+"""Every figure and table of the paper, by name, and two experiments beyond it."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ MODULES: tuple[str, ...] = (
     "fig7",
     "table3",
     "fig8",
+    "exploit",
+    "ablation",
 )
 
 
@@ -34,10 +36,10 @@ def every() -> dict[str, Experiment]:
 
 
 def named(names: Sequence[str]) -> list[Experiment]:
-    """The experiments with these names; `fig2` stands for fig2a, fig2b, ...; none means all."""
+    """The experiments with these names; `fig2` stands for fig2a, fig2b, ...; none means all of the paper."""
     known = every()
     if not names:
-        return list(known.values())
+        return [experiment for experiment in known.values() if not experiment.beyond]
     chosen: dict[str, Experiment] = {}
     for name in names:
         matches = [name] if name in known else [k for k in known if k[:-1] == name and k[-1].isalpha()]

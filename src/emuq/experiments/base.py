@@ -117,6 +117,7 @@ class Experiment:
     source        the experiment whose runs this one analyses, where it has none of its own
     varies        settings that tell conditions apart in summaries ("length" of a chain)
     on_request    agents that run only when they are named (`--agents`)
+    beyond        not in the paper: run only when it is named
     paper         (agent, domain) -> the paper's own numbers, by their names in a summary row
     notes         values the paper leaves open and other things a reader must know
     """
@@ -133,6 +134,7 @@ class Experiment:
     source: str = ""
     varies: tuple[str, ...] = ()
     on_request: tuple[str, ...] = ()
+    beyond: bool = False
     paper: Mapping[tuple[str, str], Mapping[str, float | None]] = field(default_factory=dict)
     notes: str = ""
 

@@ -1,7 +1,8 @@
 """Runs that end at the first goal: what table3, fig6b and fig6c share.
 
-A spec's settings: `episodes` (the cap), `horizon` (steps an episode), `reward`, and `length` and
-`sparsity` for a chain. Results: `goal_episode` and `goal_steps` (None: no goal), `steps` in all.
+A spec's settings: `episodes` (the cap), `horizon` (steps an episode), `reward`, `start`, `length` and
+`sparsity` for domains that have them, `options` (pairs of name and value) for the agent. Results:
+`goal_episode` and `goal_steps` (None: no goal), `steps` in all.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from emuq.run.spec import RunSpec
 LOCKSTEP = (
     "rffq", "random", "epsilon-greedy", "epsilon-greedy-first", "dora", "dora-lll", "rnd", "rnd-bonus",
 )  # fmt: skip
-_DOMAIN_OPTIONS = ("reward", "length", "sparsity")
+_DOMAIN_OPTIONS = ("reward", "start", "length", "sparsity")
 
 
 def group(spec: RunSpec) -> Hashable:
@@ -45,7 +46,7 @@ def _alone(spec: RunSpec) -> Result:
 
     options = _domain_options(spec)
     env = gym.make(f"emuq/{spec.domain}-v0", max_episode_steps=spec["horizon"], **options)
-    agent = make_agent(spec.agent, env, seed=spec.seed)
+    agent = make_agent(spec.agent, env, seed=spec.seed, **dict(spec.get("options", ())))
     history = agent.learn(episodes=spec["episodes"], until="goal", progress=False)
     env.close()
     found, steps = history.first_goal, sum(episode.length for episode in history)

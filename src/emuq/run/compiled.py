@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from emuq.agents import emuq_core as core
 from emuq.agents import held
@@ -26,6 +25,7 @@ from emuq.domains.base import Domain, episode_keys, step_key
 from emuq.errors import InputError
 from emuq.kappa import Controller, Outcome, as_controller
 from emuq.precision import double
+from emuq.run.testing import Tester
 
 
 class Log(NamedTuple):
@@ -65,11 +65,12 @@ class Compiled:
         kappa: float | Controller,
         max_episodes: int = 100,
     ) -> None:
+        if options.fresh:
+            raise InputError("fresh is True: seeds in lockstep keep their features, pass fresh=False")
         self.domain, self.options, self.seeds = domain, options, list(seeds)
         self.controller = as_controller(kappa)
         self.actions = actions_of(action_space(domain))
-        self._low = np.asarray(domain.observation_low)
-        self._width = np.asarray(domain.observation_high) - self._low
+        self._tester = Tester(domain, self.actions, options)
         with double():
             carries = [self._carry(seed, max_episodes) for seed in self.seeds]
             self.carry = jax.tree.map(lambda *x: jnp.stack(x), *carries)
@@ -83,9 +84,8 @@ class Compiled:
             self._begin = jax.jit(jax.vmap(self._begin_one, in_axes=(axes,), out_axes=axes))
             self.carry = self._begin(self.carry)
         self.count = self.used = self.planned = 0
-        self._test = None
 
-    def steps(self, number: int, until: Callable[[Log], bool] | None = None, after_plan=None) -> None:
+    def steps(self, number: int, until: Callable[[Log], bool] | None = None) -> None:
         """Walk `number` steps with every seed, folding and planning when due, or until `until` says so."""
         options = self.options
         with double():
@@ -98,46 +98,11 @@ class Compiled:
                 if self.count == due:
                     self.carry = self._plan(self.carry)
                     self.planned, self.used = self.count, 0
-                    if after_plan is not None:
-                        after_plan(self)
                     if until is not None and until(self.carry.log):
                         break
                 elif self.used == options.block:
                     self.carry = self._fold(self.carry)
                     self.used = 0
-
-    def test(self, episodes: int, live: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Whether, and after how many steps, kappa = 0 reaches the goal: arrays (seeds, episodes)."""
-        seeds = np.array([[reset_seed(s, 0, i, test=True) for i in range(episodes)] for s in self.seeds])
-        with double():
-            if self._test is None:
-                axes = _axes(self.carry).agent
-                each = jax.vmap(self._test_one, in_axes=(None, 0, None))
-                self._test = jax.jit(jax.vmap(each, in_axes=(axes, 0, None)), static_argnums=2)
-            goals, lengths = self._test(self.carry.agent, jnp.asarray(seeds), live)
-        return np.asarray(goals), np.asarray(lengths)
-
-    def _test_one(self, agent: core.State, seed: jax.Array, live: bool) -> tuple[jax.Array, jax.Array]:
-        reset, stream = episode_keys(seed)
-        if live:
-            agent = agent._replace(held=agent.held._replace(trials=jnp.zeros_like(agent.held.trials)))
-
-        def go_on(c):
-            return ~c[2] & (c[1] < self.domain.horizon)
-
-        def step(c):
-            state, t, _, _ = c
-            index = core.greedy(agent, self._observe(state), jnp.zeros(()))
-            raw = self._raw(agent.basis.actions[index])
-            out = self.domain.step(state, raw, step_key(stream, t))
-            return out.state, t + 1, out.terminated, out.goal
-
-        begin = (self.domain.reset(reset), jnp.zeros((), jnp.int32), jnp.zeros((), bool), jnp.zeros((), bool))
-        _, t, _, goal = jax.lax.while_loop(go_on, step, begin)
-        return goal, t
-
-    def _raw(self, unit: jax.Array) -> jax.Array:
-        return jnp.asarray(self.actions.low) + unit * jnp.asarray(self.actions.high - self.actions.low)
 
     def _next_plan(self) -> int:
         interval = self.options.plan_interval
@@ -147,7 +112,7 @@ class Compiled:
 
     def _carry(self, seed: int, max_episodes: int) -> Carry:
         basis_rng, key = core.streams(seed)
-        basis = core.draw_basis(basis_rng, self.options, len(self._low), self.actions)
+        basis = core.draw_basis(basis_rng, self.options, len(self.domain.observation_low), self.actions)
         agent = core.init(basis, self.options, key)
         resets = jnp.asarray([reset_seed(seed, i) for i in range(max_episodes + 1)], jnp.int64)
         zeros = functools.partial(jnp.zeros, max_episodes + 1)
@@ -155,12 +120,9 @@ class Compiled:
         reset, stream = episode_keys(resets[0])
         domain = self.domain.reset(reset)
         return Carry(
-            agent, domain, stream, self._observe(domain), jnp.zeros((), int), jnp.zeros((), jnp.int32),
+            agent, domain, stream, self._tester.observe(domain), jnp.zeros((), int), jnp.zeros((), jnp.int32),
             jnp.zeros(()), self.controller.init(), resets, log,
         )  # fmt: skip
-
-    def _observe(self, state) -> jax.Array:
-        return (self.domain.observe(state) - self._low) / self._width
 
     def _begin_one(self, carry: Carry) -> Carry:
         agent = core.begin(carry.agent, carry.observation)
@@ -184,9 +146,9 @@ class Compiled:
     def _step(self, carry: Carry) -> Carry:
         kappa, domain = self._kappa(carry), self.domain
         unit = carry.agent.basis.actions[carry.action]
-        raw = self._raw(unit)
+        raw = self._tester.raw(unit)
         step = domain.step(carry.domain, raw, step_key(carry.stream, carry.length))
-        following = self._observe(step.state)
+        following = self._tester.observe(step.state)
         agent = core.observe(
             carry.agent, carry.observation, unit, step.reward, following, step.terminated, kappa, self.options
         )
@@ -206,7 +168,7 @@ class Compiled:
         reset, stream = episode_keys(carry.reset_seeds[log.count])
         fresh = domain.reset(reset)
         state = jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, step.state)
-        observation = jnp.where(over, self._observe(fresh), following)
+        observation = jnp.where(over, self._tester.observe(fresh), following)
         stream = jax.random.wrap_key_data(
             jnp.where(over, jax.random.key_data(stream), jax.random.key_data(carry.stream))
         )
