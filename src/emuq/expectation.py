@@ -60,10 +60,8 @@ def quadratic_form(
 ) -> Float[Array, "n n"]:
     """T, with the features' scale in it. O(M^2), once a covariance."""
     # In the covariance's own precision: a step's T is rounded to it in any case.
-    cc, ss, cs = (
-        x if x is None else x.astype(covariance.dtype)
-        for x in (moments.cos_cos, moments.sin_sin, moments.cos_sin)
-    )
+    cc, ss = (x.astype(covariance.dtype) for x in (moments.cos_cos, moments.sin_sin))
+    cs = None if moments.cos_sin is None else moments.cos_sin.astype(covariance.dtype)
     if not features.sines:
         top, bottom = covariance * cc, covariance * ss
         corner = jnp.zeros_like(covariance) if cs is None else -covariance * cs

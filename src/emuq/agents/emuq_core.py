@@ -20,22 +20,22 @@ import jax.numpy as jnp
 from emuq import expectation, posterior, transitions
 from emuq.agents import held as holding
 from emuq.agents.emuq_options import Options
+from emuq.agents.emuq_refit import refit
 from emuq.agents.emuq_state import Basis, Moving, State, draw_basis, init, join, read, split, streams
-from emuq.bellman import balance, exploration_rewards, num_chunks, restart, widen
+from emuq.bellman import balance, exploration_rewards, restart, widen
 from emuq.expectation import angles, expected_variance, quadratic_form, rounded
 from emuq.features import Part, combine, scores, state_part
 from emuq.planning import policy_iteration
 from emuq.posterior import Blocked
+from emuq.transitions import Transitions
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
 
 __all__ = [
     "Moving", "State", "act", "begin", "draw_basis", "exploration_reward", "finish", "fold", "folded",
-    "greedy", "init", "join", "observe", "plan", "read", "split", "streams", "values",
+    "greedy", "init", "join", "learn", "observe", "plan", "read", "split", "stored", "streams", "values",
 ]  # fmt: skip
-
-FEW = 64  # new transitions that a plan adds to S without a factorisation
 
 
 def begin(state: State, observation: Float[Array, " ds"]) -> State:
@@ -67,10 +67,32 @@ def observe(
     options: Options,
 ) -> State:
     """Store the transition and make one rank-1 update of S, m_Q and m_U. O(M^2), reading only."""
+    transition = observation, action, reward, following, terminal
+    data = stored(state.data, state.start, *transition, options)
+    return learn(state, *transition, kappa, options)._replace(data=data)
+
+
+def stored(
+    data: Transitions, start: Float[Array, " ds"], observation, action, reward, following, terminal, options
+) -> Transitions:
+    """The transition among the data."""
+    following = _goes_on(start, following, terminal, options)
+    return transitions.append(data, observation, action, reward, following, terminal)
+
+
+def learn(
+    state: State,
+    observation: Float[Array, " ds"],
+    action: Float[Array, " da"],
+    reward: Float[Array, ""],
+    following: Float[Array, " ds"],
+    terminal: Bool[Array, ""],
+    kappa: Float[Array, ""],
+    options: Options,
+) -> State:
+    """One rank-1 update of S, m_Q and m_U: all of `observe` but the data."""
     basis, rules = state.basis, options.rules
-    if options.exploration_end == "reset":
-        # Exploration goes on in the next episode, which starts where this one did (Deviation 7).
-        following = jnp.where(terminal, state.start, following)
+    following = _goes_on(state.start, following, terminal, options)
     phi = basis.features(observation, action)
     part = state_part(basis.features, following)
     q, u = (scores(basis.features, part, basis.candidates, w) for w in state.blocked.weights.T)
@@ -89,12 +111,11 @@ def observe(
     target_u = intrinsic + rules.discount * u_goes_on * jnp.clip(u[best_u], *rules.u_bounds)
     target = jnp.stack([target_q, target_u])
     blocked = posterior.update_blocked(state.blocked, phi, target, options.noise_precision, projections[:, 0])
-    data = transitions.append(state.data, observation, action, reward, following, terminal)
-    return state._replace(blocked=blocked, data=data, q_bounds=q_bounds)
+    return state._replace(blocked=blocked, q_bounds=q_bounds)
 
 
 def exploration_reward(state: State, following: Part, options: Options) -> Float[Array, ""]:
-    """r^e(s') = E_a[V[Q(s', a)]] / V_max - 1 from the part of s', by the posterior of this moment (eq. 14)."""
+    """r^e(s') = E_a[V[Q(s', a)]] / V_max - 1 from the part of s', by this moment's posterior (eq. 14)."""
     low = rounded(following, state.form.dtype)
     return _exploration_reward(state, low, state.blocked.rows @ _at_nodes(state, low).T, options)
 
@@ -144,7 +165,7 @@ def folded(blocked: Blocked, basis: Basis) -> tuple[Blocked, Float[Array, "n n"]
 def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
     """Refit S from all data, recompute every r^e, then policy iteration for Q and U (lines 15-18)."""
     basis, data, rules = state.basis, state.data, options.rules
-    gram, covariance = _refit(state, options)
+    gram, covariance = refit(state, options)
     low = state.form.dtype
     form = quadratic_form(basis.features, basis.moments, covariance).astype(low)
     max_variance = basis.features.norm / options.prior_precision
@@ -190,6 +211,13 @@ def values(state: State, observation: Float[Array, "n ds"], action: Float[Array,
     return phi @ holding.trusted(state.held, _live(state)), phi @ state.blocked.weights[:, 1], variance
 
 
+def _goes_on(start: Float[Array, " ds"], following, terminal, options: Options) -> Float[Array, " ds"]:
+    if options.exploration_end != "reset":
+        return following
+    # Exploration goes on in the next episode, which starts where this one did (Deviation 7).
+    return jnp.where(terminal, start, following)
+
+
 def _live(state: State) -> Float[Array, " m"]:
     return state.blocked.weights[:, 0]
 
@@ -209,42 +237,3 @@ def _greedy(state: State, exploiting, observation, kappa) -> Int[Array, ""]:
         return jnp.argmax(jnp.where(tied, lottery, -1.0))
 
     return jax.lax.cond(jnp.sum(tied) > 1, draw, lambda: jnp.argmax(tied))  # ties are rare, lots are dear
-
-
-def _refit(state: State, options: Options) -> tuple[Float[Array, "m m"], Float[Array, "m m"]]:
-    """Phi'Phi and S with the transitions since the last plan.
-
-    A few new rows are added to the last plan's S by Woodbury's identity, many by a Cholesky factorisation
-    of the Gram matrix; that one is also made at every chunk's end, so that rounding never builds up.
-    """
-    size, count = options.rules.chunk, state.data.count
-    few = (count - state.counted <= FEW) & (count // size == state.counted // size)
-
-    def woodbury():
-        data, dtype = state.data, state.gram.dtype
-        start = jnp.minimum(state.counted, data.capacity - FEW)
-        rows = [
-            jax.lax.dynamic_slice_in_dim(x, start, FEW).astype(dtype) for x in (data.states, data.actions)
-        ]
-        number = start + jnp.arange(FEW)
-        phi = state.basis.features(*rows) * ((number >= state.counted) & (number < count))[:, None]
-        covariance = posterior.update_covariance(state.covariance, phi, options.noise_precision)
-        return state.gram + phi.T @ phi, covariance
-
-    def cholesky():
-        gram = jax.lax.fori_loop(
-            state.counted // size,
-            num_chunks(state.data, size),
-            lambda i, g: g + (phi := _new_rows(state, i, size)).T @ phi,
-            state.gram,
-        )
-        return gram, posterior.covariance(gram, options.prior_precision, options.noise_precision)
-
-    return jax.lax.cond(few, woodbury, cholesky)
-
-
-def _new_rows(state: State, i: Int[Array, ""], size: int) -> Float[Array, "n m"]:
-    rows, mask = transitions.chunk(state.data, i, size)
-    fresh = mask & (i * size + jnp.arange(size) >= state.counted)
-    dtype = state.gram.dtype
-    return state.basis.features(rows.states.astype(dtype), rows.actions.astype(dtype)) * fresh[:, None]

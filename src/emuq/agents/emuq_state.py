@@ -7,6 +7,7 @@ that the compiled step is given the large ones to read and need not hand them ba
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,12 +58,10 @@ class State(NamedTuple):
 
 
 class Moving(NamedTuple):
-    """What a step changes."""
+    """What a step changes, but for counters and the data's new row, which its caller knows."""
 
     weights: Float[Array, "m 2"]
     rows: Float[Array, "b m"]
-    used: Int[Array, ""]
-    data: Transitions
     q_bounds: Float[Array, " 2"]
 
 
@@ -123,34 +122,36 @@ def init(basis: Basis, options: Options, key: Array) -> State:
 
 def split(state: State) -> tuple[Moving, State]:
     """What a step changes, and the state without it."""
-    blocked = state.blocked
-    moving = Moving(blocked.weights, blocked.rows, blocked.used, state.data, state.q_bounds)
-    return moving, _with(state, Moving(*[None] * len(moving)))  # type: ignore[arg-type]
+    moving = Moving(state.blocked.weights, state.blocked.rows, state.q_bounds)
+    return moving, join(Moving(*[None] * len(moving)), state)  # type: ignore[arg-type]
 
 
-def read(rest: State) -> State:
-    """Of the state without `Moving`, what a step reads: it takes time to pass an array on, used or not."""
+def read(rest: State) -> tuple[list[Array], Hashable]:
+    """Of the state without `Moving`, what a step reads: it takes time to pass an array on, used or not.
+
+    Flat, and with the key as plain numbers: that too takes less time. `State` again by `jax.tree.unflatten`.
+    """
     basis, held = rest.basis, rest.held
     moments = basis.moments._replace(cos_cos=None, sin_sin=None, cos_sin=None)
     unread = dict.fromkeys(("score", "trials", "missed", "trial_score", "trial_count"))
-    return rest._replace(
+    state = rest._replace(
         basis=basis._replace(moments=moments, actions=None),
+        blocked=rest.blocked._replace(used=None),
         gram=None,
         covariance=None,
         counted=None,
+        data=None,
         converged=None,
+        key=jax.random.key_data(rest.key),
         held=held._replace(**unread),
     )
+    return jax.tree.flatten(state)
 
 
 def join(moving: Moving, rest: State) -> State:
     """The inverse of `split`."""
-    return _with(rest, moving)
-
-
-def _with(state: State, new: Moving) -> State:
-    blocked = Blocked(state.blocked.covariance, new.weights, new.rows, new.used)
-    return state._replace(blocked=blocked, data=new.data, q_bounds=new.q_bounds)
+    blocked = rest.blocked._replace(weights=moving.weights, rows=moving.rows)
+    return rest._replace(blocked=blocked, q_bounds=moving.q_bounds)
 
 
 def streams(seed: int) -> tuple[np.random.Generator, Array]:
