@@ -9,8 +9,8 @@ import pytest
 
 import emuq
 from emuq import domains
-from emuq.agents import emuq as shell
 from emuq.agents import emuq_core as core
+from emuq.agents import emuq_step as step
 from emuq.agents import held as holding
 from emuq.agents.emuq_options import Options
 from emuq.errors import InputError
@@ -122,10 +122,12 @@ def test_nothing_compiles_after_the_first_two_episodes():
     agent = car(kappa=1.0)
     agent.learn(episodes=2, progress=False)
     compiled = [
-        f._cache_size() for f in (shell._advance, shell._plan, shell._fold, shell._begin, shell._finish)
+        f._cache_size() for f in (step.advance, step.store, step.plan, step.fold, step.begin, step.finish)
     ]
     agent.learn(episodes=4, progress=False)
-    after = [f._cache_size() for f in (shell._advance, shell._plan, shell._fold, shell._begin, shell._finish)]
+    after = [
+        f._cache_size() for f in (step.advance, step.store, step.plan, step.fold, step.begin, step.finish)
+    ]
     assert after == compiled
 
 
