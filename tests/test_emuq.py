@@ -9,8 +9,9 @@ import pytest
 
 import emuq
 from emuq import domains
-from emuq.agents import emuq as shell
 from emuq.agents import emuq_core as core
+from emuq.agents import emuq_fresh
+from emuq.agents import emuq_step as step
 from emuq.agents import held as holding
 from emuq.agents.emuq_options import Options
 from emuq.errors import InputError
@@ -36,13 +37,13 @@ def weights(agent):
 @pytest.mark.parametrize("kappa", [1.0, emuq.kappa.UntilGoal()])
 def test_the_gymnasium_loop_equals_the_compiled_loop(kappa):
     # In double precision: batched products round otherwise, and the car's motion magnifies it.
-    options = SMALL | {"precision": "double"}
+    options = SMALL | {"precision": "double", "fresh": False}
     compiled = Compiled(
         domains.make("MountainCar", horizon=120), Options(**options), [0, 1], kappa, max_episodes=20
     )
     compiled.steps(400)
     for i, seed in enumerate((0, 1)):
-        agent = car(seed=seed, kappa=kappa, precision="double")
+        agent = car(seed=seed, kappa=kappa, precision="double", fresh=False)
         agent.learn(steps=400, progress=False)
         whole = int(compiled.carry.log.count[i])
         assert whole >= 1
@@ -122,10 +123,12 @@ def test_nothing_compiles_after_the_first_two_episodes():
     agent = car(kappa=1.0)
     agent.learn(episodes=2, progress=False)
     compiled = [
-        f._cache_size() for f in (shell._advance, shell._plan, shell._fold, shell._begin, shell._finish)
+        f._cache_size() for f in (step.advance, step.store, step.plan, step.fold, step.begin, step.finish)
     ]
     agent.learn(episodes=4, progress=False)
-    after = [f._cache_size() for f in (shell._advance, shell._plan, shell._fold, shell._begin, shell._finish)]
+    after = [
+        f._cache_size() for f in (step.advance, step.store, step.plan, step.fold, step.begin, step.finish)
+    ]
     assert after == compiled
 
 
@@ -277,3 +280,43 @@ def test_exploration_reward_falls_where_the_agent_has_been():
             for s in (seen, unseen)
         )
     assert -1 <= known < unknown <= 0
+
+
+def test_fresh_features_keep_the_values_and_the_data():
+    agent = car(kappa=1.0, capacity=1024)
+    agent.learn(episodes=2, progress=False)
+    before, points = agent._state, agent._state.data.states[:50].astype(float)
+    actions = np.asarray(before.data.actions[:50], dtype=float)
+    with double():
+        new = emuq_fresh.basis(agent.seed, 2, agent.settings, 2, agent._actions)
+        after = emuq_fresh.redraw(before, new, agent.settings)
+        old, kept = (core.values(state, points, actions)[1] for state in (before, after))
+    frequencies = [np.asarray(s.basis.features.state_frequencies) for s in (before, after)]
+    assert not np.allclose(*frequencies)
+    assert np.median(np.abs(frequencies[1])) < np.median(np.abs(frequencies[0]))  # a wider lengthscale
+    np.testing.assert_array_equal(before.data.states, after.data.states)
+    assert np.mean(np.abs(np.asarray(old) - np.asarray(kept))) < 0.1 * np.ptp(np.asarray(old)) + 0.5
+
+
+def test_features_are_drawn_anew_only_while_exploring():
+    agent = car(kappa=1.0)
+    agent.learn(episodes=1, progress=False)
+    first = np.asarray(agent._state.basis.features.state_frequencies)
+    agent.kappa = 0.0
+    agent.learn(episodes=1, progress=False)
+    np.testing.assert_array_equal(first, agent._state.basis.features.state_frequencies)
+    agent.kappa = 1.0
+    agent.learn(episodes=1, progress=False)
+    assert not np.allclose(first, agent._state.basis.features.state_frequencies)
+
+
+def test_what_lies_outside_the_bounds_counts_as_at_them():
+    bounds = (np.array([-0.6, -0.01]), np.array([-0.4, 0.01]))
+    agent = car(kappa=1.0, observation_bounds=bounds)
+    agent.learn(episodes=1, progress=False)
+    states = np.asarray(agent._state.data.states[: agent.num_transitions])
+    assert states.min() >= 0
+    assert states.max() <= 1
+    free = car(kappa=1.0, observation_bounds=bounds, clip=False)
+    free.learn(episodes=1, progress=False)
+    assert np.asarray(free._state.data.states[: free.num_transitions]).max() > 1

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import jax.numpy as jnp
 
-from emuq.features import Features, Part, action_part, combine
+from emuq.features import Features, Part, action_part
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float
@@ -59,7 +59,9 @@ def quadratic_form(
     features: Features, moments: Moments, covariance: Float[Array, "m m"]
 ) -> Float[Array, "n n"]:
     """T, with the features' scale in it. O(M^2), once a covariance."""
-    cc, ss, cs = moments.cos_cos, moments.sin_sin, moments.cos_sin
+    # In the covariance's own precision: a step's T is rounded to it in any case.
+    cc, ss = (x.astype(covariance.dtype) for x in (moments.cos_cos, moments.sin_sin))
+    cs = None if moments.cos_sin is None else moments.cos_sin.astype(covariance.dtype)
     if not features.sines:
         top, bottom = covariance * cc, covariance * ss
         corner = jnp.zeros_like(covariance) if cs is None else -covariance * cs
@@ -84,21 +86,27 @@ def angles(moments: Moments, state: Part) -> Float[Array, "*n 2j"]:
     )
 
 
+def rounded(state: Part, dtype) -> Part:
+    """The part in another precision.
+
+    XLA fuses cosines into whatever uses them, and so makes them anew for each action that a state is combined
+    with; a conversion of the two as one array it does not see through.
+    """
+    cos, sin = jnp.split(jnp.concatenate(state, axis=-1).astype(dtype), 2, axis=-1)
+    return Part(cos, sin)
+
+
 def expected_variance(form: Float[Array, "n n"], z: Float[Array, "*b n"]) -> Float[Array, "*b"]:
     """z' T z for each row of z: one matrix product for all of them."""
     return jnp.sum((z @ form) * z, axis=-1)
 
 
-def sampled_reduction(
-    features: Features,
-    rows: Float[Array, "b m"],
-    state: Part,
-    nodes: Part,
-    weights: Float[Array, " q"],
-) -> Float[Array, ""]:
-    """sum_q w_q |V phi(s, a_q)|^2: what rows V not yet folded into S = S_0 - V'V take off z'T z."""
-    phi = combine(features, state, nodes)
-    return weights @ jnp.sum((phi.astype(rows.dtype) @ rows.T) ** 2, axis=-1).astype(phi.dtype)
+def sampled_reduction(projections: Float[Array, "b q"], weights: Float[Array, " q"]) -> Float[Array, ""]:
+    """sum_q w_q |V phi(s, a_q)|^2: what rows V not yet folded into S = S_0 - V'V take off z'T z.
+
+    The columns of `projections` are V phi(s, a_q).
+    """
+    return weights @ jnp.sum(projections**2, axis=0).astype(weights.dtype)
 
 
 def _sinc(x: Float[Array, "*n"]) -> Float[Array, "*n"]:

@@ -136,6 +136,8 @@ def scores(
         on_sin = sine * state.cos - cosine * state.sin
     else:
         on_cos, on_sin = weights * state.cos, -weights * state.sin
+    if on_cos.ndim == 1:  # XLA would copy the actions' part into another order
+        return features.scale * (actions.cos @ on_cos + actions.sin @ on_sin)
     return features.scale * (on_cos @ actions.cos.T + on_sin @ actions.sin.T)
 
 

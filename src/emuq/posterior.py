@@ -83,15 +83,25 @@ def block(posterior: Posterior, size: int) -> Blocked:
 
 
 def update_blocked(
-    blocked: Blocked, phi: Float[Array, " m"], target: Float[Array, " k"], noise_precision: float
+    blocked: Blocked,
+    phi: Float[Array, " m"],
+    target: Float[Array, " k"],
+    noise_precision: float,
+    projection: Float[Array, " b"] | None = None,
 ) -> Blocked:
-    """As `update`, with v = S_0 phi - V'(V phi): reads M^2, writes M numbers. `fold` when it is full."""
+    """As `update`, with v = S_0 phi - V'(V phi): reads M^2, writes M numbers. `fold` when it is full.
+
+    `projection` is V phi, where the caller has it.
+    """
     low = phi.astype(blocked.covariance.dtype)  # S_0 and V may be single, the means double
-    v = (blocked.covariance @ low - (blocked.rows @ low) @ blocked.rows).astype(phi.dtype)
+    projection = blocked.rows @ low if projection is None else projection
+    v = (blocked.covariance @ low - projection @ blocked.rows).astype(phi.dtype)
     gain = noise_precision / (1 + noise_precision * phi @ v)
     return blocked._replace(
         weights=blocked.weights + jnp.outer(gain * v, target - phi @ blocked.weights),
-        rows=blocked.rows.at[blocked.used].set((jnp.sqrt(gain) * v).astype(blocked.rows.dtype)),
+        rows=jax.lax.dynamic_update_index_in_dim(
+            blocked.rows, (jnp.sqrt(gain) * v).astype(blocked.rows.dtype), blocked.used, 0
+        ),
         used=blocked.used + 1,
     )
 

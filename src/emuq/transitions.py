@@ -39,10 +39,13 @@ def empty(capacity: int, state_dim: int, action_dim: int, dtype=jnp.float32) -> 
 
 
 def append(data: Transitions, state, action, reward, next_state, terminal) -> Transitions:
-    """One more row. In place when `data` is donated to a compiled function."""
+    """One more row, for which there must be room. In place when `data` is donated to a compiled function."""
     i = data.count
     row = (state, action, reward, next_state, terminal)
-    arrays = (x.at[i].set(jnp.asarray(new).astype(x.dtype)) for x, new in zip(data[:-1], row, strict=True))
+    arrays = (
+        jax.lax.dynamic_update_index_in_dim(x, jnp.asarray(new).astype(x.dtype), i, 0)
+        for x, new in zip(data[:-1], row, strict=True)
+    )
     return Transitions(*arrays, count=i + 1)
 
 

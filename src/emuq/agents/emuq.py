@@ -5,7 +5,8 @@
     agent.kappa = 0.0
 
 A thin shell over `emuq_core`: it scales observations, counts steps to know when to fold and to plan,
-and makes one compiled call a step. All arrays are donated to that call, so that nothing is copied.
+and makes one compiled call a step. That call is given three small arrays to change, in place, and the others
+only to read, for each array handed back takes a microsecond or more; new data wait until S is folded.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ import numpy as np
 from emuq import transitions
 from emuq.agents import emuq_core as core
 from emuq.agents import emuq_fresh
+from emuq.agents import emuq_step as step
 from emuq.agents.actions import actions_of, from_index, to_unit
 from emuq.agents.emuq_options import Options, resolve
+from emuq.agents.episodes import Transition
 from emuq.agents.scaling import Scaling, scaling_of
-from emuq.agents.surface import Agent, Spaces, Transition
+from emuq.agents.surface import Agent, Spaces
 from emuq.errors import InputError, finite
 from emuq.history import Episode
 from emuq.kappa import Controller, UntilGoal
@@ -61,7 +64,15 @@ class EMUQ(Agent):
         with double():
             rng, key = core.streams(self.seed)
             basis = core.draw_basis(rng, self.settings, self._scaling.dim, self._actions)
+            self._pending: list[np.ndarray] = []  # transitions not yet among the state's data
             self._state = core.init(basis, self.settings, key)
+        self._choices = [
+            from_index(self._actions, i, self.action_space.dtype)
+            for i in range(len(self._actions.candidates))
+        ]
+        self._row_low, self._row_width, self._row_least, self._row_most = step.row_scaling(
+            self._scaling, self._actions
+        )
         self._count = self._used = self._planned = 0
         self._exploited = True
 
@@ -72,14 +83,14 @@ class EMUQ(Agent):
         if len(units) == 1:
             units = np.broadcast_to(units, (len(states), units.shape[1]))
         with double():
-            q, u, variance = _values(self._state, states, units)
+            q, u, variance = step.values(self._state, states, units)
         single = np.ndim(observation) == 1
         return tuple(np.asarray(x)[0] if single else np.asarray(x) for x in (q, u, variance))  # type: ignore[return-value]
 
     def plan(self) -> None:
         """Plan now, on all data so far: refit, recompute exploration rewards, improve both policies."""
         with double():
-            self._state = _plan(self._state, self.kappa, self.settings)
+            self._state = step.plan(self._state, self.kappa, self.settings)
         self._used, self._planned = 0, self._count
 
     @property
@@ -108,6 +119,17 @@ class EMUQ(Agent):
         """The observation's bounds that are scaled to [0, 1]."""
         return self._scaling.low, self._scaling.low + self._scaling.width
 
+    @property
+    def _state(self) -> core.State:
+        if self._pending:
+            self._store()
+        return core.join(self._moving, self._rest)
+
+    @_state.setter
+    def _state(self, state: core.State) -> None:
+        self._moving, self._rest = core.split(state)
+        self._read, self._tree = core.read(self._rest)
+
     # The surface's five methods -----------------------------------------------------------------------
 
     def _start(self, observation: Any) -> Any:
@@ -116,42 +138,30 @@ class EMUQ(Agent):
         with double():
             if self.settings.fresh and self.kappa > 0 and self._count and not int(self._state.held.trials):
                 self._redraw()
-            self._state, index = _begin(self._state, scaled, self.kappa)
-        return from_index(self._actions, int(index), self.action_space.dtype)
+            self._state, index = step.begin(self._state, scaled, self.kappa)
+        return self._action(index)
 
     def _advance(self, transition: Transition) -> Any:
         settings, kappa = self.settings, self.kappa
-        if not np.isfinite(transition.reward):
-            raise InputError(
-                f"reward is {transition.reward} at step {self._count + 1}: expected a finite number"
-            )
+        row = self._row(transition, kappa)
         self._exploited = self._exploited and kappa == 0
-        if self._count == self._state.data.capacity:
-            self._grow()
-        # One array holds the whole transition: one transfer a step.
-        row = np.concatenate(
-            [
-                self._scaled(transition.observation),
-                to_unit(self._actions, transition.action),
-                [transition.reward],
-                self._scaled(transition.next_observation),
-                [transition.terminated, kappa],
-            ]
-        )
         with double():
-            self._state, index = _advance(self._state, row, settings)
+            self._moving, index = step.advance(self._moving, self._read, row, self._tree, settings)
+            self._pending.append(row)
             self._count, self._used = self._count + 1, self._used + 1
             if self._due():
                 self.plan()
             elif self._used == settings.block:
-                self._state = _fold(self._state)
+                state = self._state
+                blocked, form = step.fold(state.blocked, state.basis)
+                self._state = state._replace(blocked=blocked, form=form)
                 self._used = 0
-        return from_index(self._actions, int(index), self.action_space.dtype)
+        return self._action(index)
 
     def _finish(self, episode: Episode) -> None:
         with double():
             if self.settings.hold:
-                self._state = _finish(
+                self._state = step.finish(
                     self._state, np.int32(episode.length), episode.goal, self._exploited, self.settings
                 )
         if self.settings.plan_at_end and self._planned < self._count:
@@ -159,8 +169,8 @@ class EMUQ(Agent):
 
     def _greedy(self, observation: Any, kappa: float) -> Any:
         with double():
-            index = _greedy(self._state, self._scaled(observation), kappa)
-        return from_index(self._actions, int(index), self.action_space.dtype)
+            index = step.greedy(self._state, self._scaled(observation), kappa)
+        return self._action(index)
 
     def _get_state(self) -> Any:
         counts = {"count": self._count, "used": self._used, "planned": self._planned}
@@ -174,25 +184,64 @@ class EMUQ(Agent):
 
     def _redraw(self) -> None:
         new = emuq_fresh.basis(self.seed, len(self.history), self.settings, self._scaling.dim, self._actions)
-        self._state = _redraw(self._state, new, self.settings)
+        self._state = step.redraw(self._state, new, self.settings)
         self.plan()
 
     def _due(self) -> bool:
         return plan_due(self.settings, self._count, self._planned)
 
-    def _grow(self) -> None:
+    def _store(self) -> None:
+        """The transitions that are waiting, among the data; twice the room where there is none left."""
+        number = len(self._pending)
+        rows = np.zeros((self.settings.block, len(self._row_low)))  # a fold comes before there are more
+        rows[:number] = self._pending
+        self._pending = []
+        blocked, data = self._rest.blocked, self._rest.data
         with double():
-            self._state = self._state._replace(data=transitions.grown(self._state.data))
-        self.options["capacity"] = self._state.data.capacity  # so that a file is loaded into as much room
+            while data.capacity < self._count:
+                data = transitions.grown(data)
+                self.options["capacity"] = data.capacity  # so that a file is loaded into as much room
+            data = step.store(data, self._rest.start, rows, np.int32(number), self.settings)
+            blocked = blocked._replace(used=jnp.int32(self._used))
+        self._rest = self._rest._replace(blocked=blocked, data=data)
+
+    def _row(self, transition: Transition, kappa: float) -> np.ndarray:
+        """The whole transition as one array: one transfer a step, scaled and checked at once."""
+        action = transition.action
+        if self._actions.discrete:
+            action = to_unit(self._actions, action)
+        s, a = self._scaling.dim, self._actions.dim
+        row = np.empty(len(self._row_low))
+        row[:s] = self._observed(transition.observation)
+        row[s : s + a] = action
+        row[s + a] = transition.reward
+        row[s + a + 1 : -step.EXTRA] = self._observed(transition.next_observation)
+        row[-step.EXTRA :] = transition.terminated, kappa, self._used, self._count
+        row = (row - self._row_low) / self._row_width
+        if not np.isfinite(row[: 1 - step.EXTRA]).all():
+            if not np.isfinite(transition.reward):
+                raise InputError(
+                    f"reward is {transition.reward} at step {self._count + 1}: expected a finite number"
+                )
+            self._scaled(transition.observation)
+            self._scaled(transition.next_observation)
+        return np.minimum(np.maximum(row, self._row_least), self._row_most)
 
     def _scaled(self, observation: Any) -> np.ndarray:
+        return finite(self._scaling(self._observed(observation)), f"observation (step {self._count})")
+
+    def _observed(self, observation: Any) -> np.ndarray:
         array = np.asarray(observation, dtype=float)
-        if array.shape != (self._scaling.dim,):
+        if array.shape != self._scaling.low.shape:
             raise InputError(
                 f"observation has shape {array.shape}: expected ({self._scaling.dim},) "
                 f"as in {self.observation_space}"
             )
-        return finite(self._scaling(array), f"observation (step {self._count})")
+        return array
+
+    def _action(self, index: jax.Array) -> Any:
+        choice = self._choices[int(np.asarray(index))]  # int(index) itself takes 20 microseconds more
+        return choice if self._actions.discrete else choice.copy()
 
     def _units(self, action: Any) -> np.ndarray:
         if self._actions.discrete:
@@ -214,31 +263,3 @@ def _domain(env: gym.Env | Spaces) -> str | None:
 
 def _plain(bounds: tuple[Any, Any] | None) -> list | None:
     return None if bounds is None else [np.asarray(bound, dtype=float).tolist() for bound in bounds]
-
-
-# Compiled once for all agents of the same options and shapes.
-
-
-def _advance_one(state: core.State, row: jax.Array, options: Options) -> tuple[core.State, jax.Array]:
-    s, a = state.data.states.shape[1], state.data.actions.shape[1]
-    observation, action, reward, following, terminal, kappa = jnp.split(
-        row, [s, s + a, s + a + 1, 2 * s + a + 1, 2 * s + a + 2]
-    )
-    kappa = kappa[0]
-    state = core.observe(state, observation, action, reward[0], following, terminal[0] > 0, kappa, options)
-    return state, core.act(state, following, kappa)
-
-
-def _begin_one(state: core.State, observation: jax.Array, kappa: jax.Array) -> tuple[core.State, jax.Array]:
-    state = core.begin(state, observation)
-    return state, core.act(state, observation, jnp.asarray(kappa, jnp.float64))
-
-
-_advance = jax.jit(_advance_one, static_argnames="options", donate_argnums=0)
-_begin = jax.jit(_begin_one, donate_argnums=0)
-_fold = jax.jit(core.fold, donate_argnums=0)
-_plan = jax.jit(core.plan, static_argnames="options", donate_argnums=0)
-_redraw = jax.jit(emuq_fresh.redraw, static_argnames="options", donate_argnums=0)
-_finish = jax.jit(core.finish, static_argnames="options", donate_argnums=0)
-_greedy = jax.jit(core.greedy)
-_values = jax.jit(core.values)

@@ -12,21 +12,19 @@ rewards are divided by V_max = 1 / alpha, so that kappa = 1 is the paper's 1 / V
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from emuq import expectation, posterior, transitions
 from emuq.agents import held as holding
-from emuq.agents.actions import Actions
 from emuq.agents.emuq_options import Options
-from emuq.agents.held import Held
-from emuq.bellman import balance, exploration_rewards, num_chunks, restart, widen
-from emuq.expectation import Moments, angles, expected_variance, quadratic_form
-from emuq.features import Features, Part, action_part, random_fourier, scores, state_part
+from emuq.agents.emuq_refit import refit
+from emuq.agents.emuq_state import Basis, Moving, State, draw_basis, init, join, read, split, streams
+from emuq.bellman import balance, exploration_rewards, restart, widen
+from emuq.expectation import angles, expected_variance, quadratic_form, rounded
+from emuq.features import Part, combine, scores, state_part
 from emuq.planning import policy_iteration
 from emuq.posterior import Blocked
 from emuq.transitions import Transitions
@@ -34,91 +32,10 @@ from emuq.transitions import Transitions
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
 
-
-FEW = 64  # new transitions that a plan adds to S without a factorisation
-
-
-class Basis(NamedTuple):
-    """What is drawn once: the feature map, and the actions' parts that are computed from it."""
-
-    features: Features
-    moments: Moments
-    candidates: Part  # the actions among which argmax chooses
-    actions: Float[Array, "k da"]
-    nodes: Part  # quadrature nodes over the actions
-    node_weights: Float[Array, " q"]
-
-
-class State(NamedTuple):
-    """All that an agent knows."""
-
-    basis: Basis
-    blocked: Blocked  # S (in the step's precision), the weights of Q and U (columns), rows held back
-    form: Float[Array, "n n"]  # T, for S_0
-    gram: Float[Array, "m m"]  # Phi'Phi of the first `counted` transitions
-    covariance: Float[Array, "m m"]  # their S, in double precision
-    counted: Int[Array, ""]
-    data: Transitions
-    q_bounds: Float[Array, " 2"]  # what the rewards seen so far allow
-    start: Float[Array, " ds"]  # where the episode began: U goes on there after a terminal state
-    key: Array
-    held: Held  # weights of Q that have been seen to work
-    converged: Bool[Array, " 2"]  # whether the last plan's sweeps settled, for Q and for U
-
-
-def draw_basis(rng: np.random.Generator, options: Options, state_dim: int, actions: Actions) -> Basis:
-    """Features and tables for a state of `state_dim` dimensions and these actions."""
-    features = random_fourier(
-        rng,
-        options.features,
-        state_dim,
-        actions.dim,
-        kernel=options.kernel,
-        state_lengthscale=options.state_lengthscale,
-        action_lengthscale=options.action_lengthscale,
-        sampling=options.sampling,
-        mixture=options.mixture,
-    )
-    return _tables(features, actions.candidates, actions.nodes, actions.node_weights, actions.discrete)
-
-
-@partial(jax.jit, static_argnames="discrete")  # a dozen small programs take longer to compile than one
-def _tables(
-    features: Features, candidates: Array, nodes: Array, node_weights: Array, discrete: bool
-) -> Basis:
-    if discrete:
-        moments = expectation.set_moments(features, candidates)
-    else:
-        dim = candidates.shape[1]
-        moments = expectation.box_moments(features, jnp.zeros(dim), jnp.ones(dim))
-    parts = action_part(features, candidates), action_part(features, nodes)
-    return Basis(features, moments, parts[0], candidates, parts[1], node_weights)
-
-
-@partial(jax.jit, static_argnames="options")
-def init(basis: Basis, options: Options, key: Array) -> State:
-    """S = I / alpha, m_Q = m_U = 0, no data."""
-    low = jnp.float32 if options.precision == "single" else jnp.float64
-    m, j = basis.features.num_features, basis.features.state_frequencies.shape[0]
-    state_dim, action_dim = basis.features.state_frequencies.shape[1], basis.actions.shape[1]
-    prior = posterior.prior(m, options.prior_precision, targets=2, dtype=low)
-    chunk = options.rules.chunk
-    capacity = -(-options.capacity // chunk) * chunk
-    form = quadratic_form(basis.features, basis.moments, prior.covariance.astype(jnp.float64))
-    return State(
-        basis,
-        posterior.block(prior._replace(weights=jnp.zeros((m, 2))), options.block),
-        form.astype(low).reshape(2 * j, 2 * j),
-        jnp.zeros((m, m)),
-        jnp.eye(m) / options.prior_precision,
-        jnp.zeros((), jnp.int32),
-        transitions.empty(capacity, state_dim, action_dim),
-        jnp.array([-1.0, 1.0]),
-        jnp.zeros(state_dim),
-        key,
-        holding.nothing(m),
-        jnp.ones(2, bool),
-    )
+__all__ = [
+    "Moving", "State", "act", "begin", "draw_basis", "exploration_reward", "finish", "fold", "folded",
+    "greedy", "init", "join", "learn", "observe", "plan", "read", "split", "stored", "streams", "values",
+]  # fmt: skip
 
 
 def begin(state: State, observation: Float[Array, " ds"]) -> State:
@@ -150,33 +67,71 @@ def observe(
     options: Options,
 ) -> State:
     """Store the transition and make one rank-1 update of S, m_Q and m_U. O(M^2), reading only."""
+    transition = observation, action, reward, following, terminal
+    data = stored(state.data, state.start, *transition, options)
+    return learn(state, *transition, kappa, options)._replace(data=data)
+
+
+def stored(
+    data: Transitions, start: Float[Array, " ds"], observation, action, reward, following, terminal, options
+) -> Transitions:
+    """The transition among the data."""
+    following = _goes_on(start, following, terminal, options)
+    return transitions.append(data, observation, action, reward, following, terminal)
+
+
+def learn(
+    state: State,
+    observation: Float[Array, " ds"],
+    action: Float[Array, " da"],
+    reward: Float[Array, ""],
+    following: Float[Array, " ds"],
+    terminal: Bool[Array, ""],
+    kappa: Float[Array, ""],
+    options: Options,
+) -> State:
+    """One rank-1 update of S, m_Q and m_U: all of `observe` but the data."""
     basis, rules = state.basis, options.rules
-    if options.exploration_end == "reset":
-        # Exploration goes on in the next episode, which starts where this one did (Deviation 7).
-        following = jnp.where(terminal, state.start, following)
+    following = _goes_on(state.start, following, terminal, options)
     phi = basis.features(observation, action)
     part = state_part(basis.features, following)
-    q, u = _values(state, part)
+    q, u = (scores(basis.features, part, basis.candidates, w) for w in state.blocked.weights.T)
     best_u = jnp.argmax(balance(q, u, kappa))
     best_q = jnp.argmax(q) if options.q_policy == "own" else best_u
     goes_on = 1.0 - terminal.astype(phi.dtype)
     q_bounds = widen(state.q_bounds, reward, terminal, rules.discount)
     target_q = reward + rules.discount * goes_on * jnp.clip(q[best_q], *q_bounds)
-    intrinsic, u_goes_on = restart(exploration_reward(state, part, options), terminal, rules)
+    # One product for phi and the nodes: every use of the rows then comes before the new one is written, and
+    # XLA writes it in place instead of copying all of them.
+    low = rounded(part, state.form.dtype)
+    table = jnp.concatenate([phi.astype(low.cos.dtype)[None], _at_nodes(state, low)])
+    projections = state.blocked.rows @ table.T
+    r_e = _exploration_reward(state, low, projections[:, 1:], options)
+    intrinsic, u_goes_on = restart(r_e, terminal, rules)
     target_u = intrinsic + rules.u_discount * u_goes_on * jnp.clip(u[best_u], *rules.u_bounds)
     target = jnp.stack([target_q, target_u])
-    blocked = posterior.update_blocked(state.blocked, phi, target, options.noise_precision)
-    data = transitions.append(state.data, observation, action, reward, following, terminal)
-    return state._replace(blocked=blocked, data=data, q_bounds=q_bounds)
+    blocked = posterior.update_blocked(state.blocked, phi, target, options.noise_precision, projections[:, 0])
+    return state._replace(blocked=blocked, q_bounds=q_bounds)
 
 
 def exploration_reward(state: State, following: Part, options: Options) -> Float[Array, ""]:
-    """r^e(s') = E_a[V[Q(s', a)]] / V_max - 1, with the posterior of this very moment (equation 14)."""
+    """r^e(s') = E_a[V[Q(s', a)]] / V_max - 1 from the part of s', by this moment's posterior (eq. 14)."""
+    low = rounded(following, state.form.dtype)
+    return _exploration_reward(state, low, state.blocked.rows @ _at_nodes(state, low).T, options)
+
+
+def _at_nodes(state: State, part: Part) -> Float[Array, "q m"]:
+    """phi(s, a_q) at the quadrature nodes, in the precision of the state's part."""
+    nodes = Part(*(x.astype(part.cos.dtype) for x in state.basis.nodes))
+    return combine(state.basis.features, part, nodes)
+
+
+def _exploration_reward(
+    state: State, part: Part, projections: Float[Array, "b q"], options: Options
+) -> Float[Array, ""]:
     basis = state.basis
-    z = angles(basis.moments, following).astype(state.form.dtype)
-    held = expectation.sampled_reduction(
-        basis.features, state.blocked.rows, following, basis.nodes, basis.node_weights
-    )
+    z = angles(basis.moments, part).astype(state.form.dtype)
+    held = expectation.sampled_reduction(projections, basis.node_weights)
     expected = expected_variance(state.form, z).astype(held.dtype) - held
     return jnp.clip(expected * options.prior_precision / basis.features.norm, 0.0, 1.0) - 1.0
 
@@ -197,15 +152,20 @@ def finish(
 
 def fold(state: State) -> State:
     """Fold the rows held back into S, and make T anew. O(b M^2), once in b steps."""
-    blocked = posterior.fold(state.blocked)
-    form = quadratic_form(state.basis.features, state.basis.moments, blocked.covariance)
-    return state._replace(blocked=blocked, form=form.astype(state.form.dtype))
+    blocked, form = folded(state.blocked, state.basis)
+    return state._replace(blocked=blocked, form=form)
+
+
+def folded(blocked: Blocked, basis: Basis) -> tuple[Blocked, Float[Array, "n n"]]:
+    """What `fold` changes: the posterior, and its T."""
+    blocked = posterior.fold(blocked)
+    return blocked, quadratic_form(basis.features, basis.moments, blocked.covariance)
 
 
 def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
     """Refit S from all data, recompute every r^e, then policy iteration for Q and U (lines 15-18)."""
     basis, data, rules = state.basis, state.data, options.rules
-    gram, covariance = _refit(state, options)
+    gram, covariance = refit(state, options)
     low = state.form.dtype
     form = quadratic_form(basis.features, basis.moments, covariance).astype(low)
     max_variance = basis.features.norm / options.prior_precision
@@ -251,67 +211,29 @@ def values(state: State, observation: Float[Array, "n ds"], action: Float[Array,
     return phi @ holding.trusted(state.held, _live(state)), phi @ state.blocked.weights[:, 1], variance
 
 
+def _goes_on(start: Float[Array, " ds"], following, terminal, options: Options) -> Float[Array, " ds"]:
+    if options.exploration_end != "reset":
+        return following
+    # Exploration goes on in the next episode, which starts where this one did (Deviation 7).
+    return jnp.where(terminal, start, following)
+
+
 def _live(state: State) -> Float[Array, " m"]:
     return state.blocked.weights[:, 0]
-
-
-def _values(state: State, part: Part) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-    basis = state.basis
-    q = scores(basis.features, part, basis.candidates, state.blocked.weights[:, 0])
-    return q, scores(basis.features, part, basis.candidates, state.blocked.weights[:, 1])
 
 
 def _greedy(state: State, exploiting, observation, kappa) -> Int[Array, ""]:
     basis = state.basis
     part = state_part(basis.features, observation)
     q_weights = jnp.where(kappa > 0, _live(state), exploiting)
-    q = scores(basis.features, part, basis.candidates, q_weights)
-    total = balance(q, scores(basis.features, part, basis.candidates, state.blocked.weights[:, 1]), kappa)
-    # Ties are broken by a key for each transition, so that any loop over the same data acts the same.
-    lottery = jax.random.uniform(jax.random.fold_in(state.key, state.data.count), total.shape)
-    return jnp.argmax(jnp.where(total >= jnp.max(total), lottery, -1.0))
+    # Both values are linear in their weights, so that one product serves for Q + kappa U.
+    weights = balance(q_weights, state.blocked.weights[:, 1], kappa)
+    total = scores(basis.features, part, basis.candidates, weights)
+    tied = total >= jnp.max(total)
 
+    def draw() -> Int[Array, ""]:
+        # A key for each transition, so that any loop over the same data acts the same.
+        lottery = jax.random.uniform(jax.random.fold_in(state.key, state.data.count), total.shape)
+        return jnp.argmax(jnp.where(tied, lottery, -1.0))
 
-def _refit(state: State, options: Options) -> tuple[Float[Array, "m m"], Float[Array, "m m"]]:
-    """Phi'Phi and S with the transitions since the last plan.
-
-    A few new rows are added to the last plan's S by Woodbury's identity, many by a Cholesky factorisation
-    of the Gram matrix; that one is also made at every chunk's end, so that rounding never builds up.
-    """
-    size, count = options.rules.chunk, state.data.count
-    few = (count - state.counted <= FEW) & (count // size == state.counted // size)
-
-    def woodbury():
-        data, dtype = state.data, state.gram.dtype
-        start = jnp.minimum(state.counted, data.capacity - FEW)
-        rows = [
-            jax.lax.dynamic_slice_in_dim(x, start, FEW).astype(dtype) for x in (data.states, data.actions)
-        ]
-        number = start + jnp.arange(FEW)
-        phi = state.basis.features(*rows) * ((number >= state.counted) & (number < count))[:, None]
-        covariance = posterior.update_covariance(state.covariance, phi, options.noise_precision)
-        return state.gram + phi.T @ phi, covariance
-
-    def cholesky():
-        gram = jax.lax.fori_loop(
-            state.counted // size,
-            num_chunks(state.data, size),
-            lambda i, g: g + (phi := _new_rows(state, i, size)).T @ phi,
-            state.gram,
-        )
-        return gram, posterior.covariance(gram, options.prior_precision, options.noise_precision)
-
-    return jax.lax.cond(few, woodbury, cholesky)
-
-
-def _new_rows(state: State, i: Int[Array, ""], size: int) -> Float[Array, "n m"]:
-    rows, mask = transitions.chunk(state.data, i, size)
-    fresh = mask & (i * size + jnp.arange(size) >= state.counted)
-    dtype = state.gram.dtype
-    return state.basis.features(rows.states.astype(dtype), rows.actions.astype(dtype)) * fresh[:, None]
-
-
-def streams(seed: int) -> tuple[np.random.Generator, Array]:
-    """The generator that draws the features, and the key that breaks ties: two roles of one seed."""
-    features, ties = np.random.SeedSequence(seed).spawn(2)
-    return np.random.default_rng(features), jax.random.key(int(ties.generate_state(1)[0] >> 1))
+    return jax.lax.cond(jnp.sum(tied) > 1, draw, lambda: jnp.argmax(tied))  # ties are rare, lots are dear

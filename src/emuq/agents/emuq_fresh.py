@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from emuq import posterior, transitions
-from emuq.agents import emuq_core as core
 from emuq.agents.emuq_options import Options
+from emuq.agents.emuq_state import Basis, State, draw_basis, init
 from emuq.bellman import num_chunks
 
 if TYPE_CHECKING:
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from emuq.agents.actions import Actions
 
 
-def basis(seed: int, episode: int, options: Options, state_dim: int, actions: Actions) -> core.Basis:
+def basis(seed: int, episode: int, options: Options, state_dim: int, actions: Actions) -> Basis:
     """The features of one episode: the same whenever it is asked for, so that a resumed run goes on alike."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2, episode)))
     scale = np.asarray(options.state_lengthscale) * 2.0 ** min(episode, options.zoom)
     wider = tuple(scale.tolist()) if scale.ndim else float(scale)
-    return core.draw_basis(rng, replace(options, state_lengthscale=wider), state_dim, actions)
+    return draw_basis(rng, replace(options, state_lengthscale=wider), state_dim, actions)
 
 
-def redraw(state: core.State, new: core.Basis, options: Options) -> core.State:
+def redraw(state: State, new: Basis, options: Options) -> State:
     """The same data and values on new features; a plan is due. O(N M^2)."""
     size, m = options.rules.chunk, new.features.num_features
     old, weights = state.basis.features, state.blocked.weights
@@ -49,7 +49,7 @@ def redraw(state: core.State, new: core.Basis, options: Options) -> core.State:
     zero = jnp.zeros((m, m)), jnp.zeros((m, weights.shape[1]))
     gram, moments = jax.lax.fori_loop(0, num_chunks(state.data, size), add, zero)
     covariance = posterior.covariance(gram, options.prior_precision, options.noise_precision)
-    fresh = core.init(new, options, state.key)
+    fresh = init(new, options, state.key)
     blocked = fresh.blocked._replace(weights=options.noise_precision * covariance @ moments)
     return fresh._replace(
         blocked=blocked,

@@ -12,6 +12,8 @@ from emuq.errors import InputError
 
 # Raise when the meaning of a spec's fields changes; an experiment's own `revision` covers its own code.
 SPEC_VERSION = 1
+# Raise an agent's when what it does changes: rows of its earlier self are then set aside.
+AGENT_REVISIONS = {"emuq": 2, "emuq-paper": 2}
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,11 @@ class RunSpec:
 
     @classmethod
     def of(
-        cls, experiment: str, agent: str, domain: str, seed: int, *, revision: int = 1, **settings
+        cls, experiment: str, agent: str, domain: str, seed: int, *, revision: int | None = None, **settings
     ) -> RunSpec:
         pairs = tuple(sorted((name, _frozen(name, value)) for name, value in settings.items()))
+        if revision is None:
+            revision = AGENT_REVISIONS.get(agent, 1)
         return cls(experiment, agent, domain, int(seed), pairs, revision)
 
     def __getitem__(self, name: str) -> Any:

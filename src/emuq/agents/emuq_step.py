@@ -1,0 +1,93 @@
+"""EMU-Q's compiled calls, made once for all agents of the same options and shapes.
+
+A step is given one row: observation, action, reward, next observation, terminal, kappa, and two counters (the
+rows of V in use, the transitions so far). One array is one transfer. Data are stored later, many at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from emuq.agents import emuq_core as core
+from emuq.agents import emuq_fresh
+from emuq.agents.actions import Actions
+from emuq.agents.emuq_options import Options
+from emuq.agents.scaling import Scaling
+from emuq.transitions import Transitions
+
+EXTRA = 4  # terminal, kappa, used, count
+
+
+def row_scaling(scaling: Scaling, actions: Actions) -> tuple[np.ndarray, ...]:
+    """What to subtract from a row, to divide it by, and then its least and largest values.
+
+    Only observations and box actions are scaled, only observations are clipped.
+    """
+    s, a = scaling.dim, actions.dim
+    low, width = np.zeros(size := 2 * s + a + 1 + EXTRA), np.ones(size)
+    least, most = np.full(size, -np.inf), np.full(size, np.inf)
+    for part in (slice(s), slice(s + a + 1, -EXTRA)):
+        low[part], width[part] = scaling.low, scaling.width
+        if scaling.clip:
+            least[part], most[part] = 0.0, 1.0
+    if not actions.discrete:
+        low[s : s + a] = actions.low
+        width[s : s + a] = np.where(actions.high > actions.low, actions.high - actions.low, 1.0)
+    return low, width, least, most
+
+
+def _advance_one(
+    moving: core.Moving, read: list[jax.Array], row: jax.Array, tree: Any, options: Options
+) -> tuple[core.Moving, jax.Array]:
+    rest: core.State = jax.tree.unflatten(tree, read)
+    features = rest.basis.features
+    dims = features.state_frequencies.shape[1], features.action_frequencies.shape[1]
+    transition, (kappa, used, count) = _parts(row, *dims)
+    data = Transitions(*[None] * 5, count=count.astype(jnp.int32))  # type: ignore[arg-type]
+    rest = rest._replace(
+        blocked=rest.blocked._replace(used=used.astype(jnp.int32)),
+        data=data,
+        key=jax.random.wrap_key_data(rest.key),
+    )
+    state = core.learn(core.join(moving, rest), *transition, kappa, options)
+    state = state._replace(data=data._replace(count=data.count + 1))
+    return core.split(state)[0], core.act(state, transition[3], kappa)
+
+
+def _store_some(
+    data: Transitions, start: jax.Array, rows: jax.Array, number: jax.Array, options: Options
+) -> Transitions:
+    def one(i: jax.Array, data: Transitions) -> Transitions:
+        transition, _ = _parts(rows[i], data.states.shape[1], data.actions.shape[1])
+        return core.stored(data, start, *transition, options)
+
+    return jax.lax.fori_loop(0, number, one, data)
+
+
+def _parts(
+    row: jax.Array, s: int, a: int
+) -> tuple[tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array], tuple[jax.Array, ...]]:
+    """The transition, and kappa, used, count."""
+    ends = [s, s + a, s + a + 1, 2 * s + a + 1]
+    observation, action, reward, following, rest = jnp.split(row, ends)
+    return (observation, action, reward[0], following, rest[0] > 0), (rest[1], rest[2], rest[3])
+
+
+def _begin_one(state: core.State, observation: jax.Array, kappa: jax.Array) -> tuple[core.State, jax.Array]:
+    state = core.begin(state, observation)
+    return state, core.act(state, observation, jnp.asarray(kappa, jnp.float64))
+
+
+advance = jax.jit(_advance_one, static_argnames=("tree", "options"), donate_argnums=0)
+store = jax.jit(_store_some, static_argnames="options", donate_argnums=0)
+begin = jax.jit(_begin_one, donate_argnums=0)
+fold = jax.jit(core.folded, donate_argnums=0)
+plan = jax.jit(core.plan, static_argnames="options", donate_argnums=0)
+redraw = jax.jit(emuq_fresh.redraw, static_argnames="options", donate_argnums=0)
+finish = jax.jit(core.finish, static_argnames="options", donate_argnums=0)
+greedy = jax.jit(core.greedy)
+values = jax.jit(core.values)
