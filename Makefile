@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint bench constraints clean
+.PHONY: setup demo test lint bench sb3 constraints clean
 
 setup: $(STAMP)
 
@@ -28,9 +28,20 @@ lint: setup
 bench: setup
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
+# Stable-Baselines3's SAC and PPO beside EMU-Q. Torch is no dependency of emuq: it has an environment of its own.
+# PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu spares the CUDA libraries.
+SB3 := .venv-sb3
+$(SB3)/.installed: pyproject.toml constraints.txt benchmarks/sb3/requirements.txt
+	@test -x $(SB3)/bin/python || $(PYTHON) -m venv $(SB3)
+	$(SB3)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -r benchmarks/sb3/requirements.txt
+	@touch $@
+
+sb3: $(SB3)/.installed
+	OMP_NUM_THREADS=1 $(SB3)/bin/python benchmarks/sb3/compare.py $(SB3_OPTIONS)
+
 # The versions every test ran with; installs use them, so that next year's install is today's.
 constraints: setup
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) $(SB3) build dist
