@@ -70,9 +70,7 @@ class EMUQ(Agent):
             from_index(self._actions, i, self.action_space.dtype)
             for i in range(len(self._actions.candidates))
         ]
-        self._row_low, self._row_width, self._row_least, self._row_most = step.row_scaling(
-            self._scaling, self._actions
-        )
+        self._rows = step.rows_of(self._scaling, self._actions)
         self._count = self._used = self._planned = 0
         self._exploited = True
 
@@ -188,12 +186,12 @@ class EMUQ(Agent):
         self.plan()
 
     def _due(self) -> bool:
-        return plan_due(self.settings, self._count, self._planned)
+        return self.settings.plan_due(self._count, self._planned)
 
     def _store(self) -> None:
         """The transitions that are waiting, among the data; twice the room where there is none left."""
         number = len(self._pending)
-        rows = np.zeros((self.settings.block, len(self._row_low)))  # a fold comes before there are more
+        rows = np.zeros((self.settings.block, len(self._rows.low)))  # a fold comes before there are more
         rows[:number] = self._pending
         self._pending = []
         blocked, data = self._rest.blocked, self._rest.data
@@ -207,28 +205,22 @@ class EMUQ(Agent):
 
     def _row(self, transition: Transition, kappa: float) -> np.ndarray:
         """The whole transition as one array: one transfer a step, scaled and checked at once."""
-        action = transition.action
-        if self._actions.discrete:
-            action = to_unit(self._actions, action)
-        s, a = self._scaling.dim, self._actions.dim
-        row = np.empty(len(self._row_low))
-        row[:s] = self._observed(transition.observation)
-        row[s : s + a] = action
-        row[s + a] = transition.reward
-        row[s + a + 1 : -step.EXTRA] = self._observed(transition.next_observation)
-        row[-step.EXTRA :] = transition.terminated, kappa, self._used, self._count
-        row = (row - self._row_low) / self._row_width
-        if not np.isfinite(row[: 1 - step.EXTRA]).all():
-            if not np.isfinite(transition.reward):
-                raise InputError(
-                    f"reward is {transition.reward} at step {self._count + 1}: expected a finite number"
-                )
-            self._scaled(transition.observation)
-            self._scaled(transition.next_observation)
-        return np.minimum(np.maximum(row, self._row_least), self._row_most)
+        action = to_unit(self._actions, transition.action) if self._actions.discrete else transition.action
+        observation = self._observed(transition.observation)
+        following = self._observed(transition.next_observation)
+        extra = transition.terminated, kappa, self._used, self._count
+        row = self._rows(observation, action, transition.reward, following, *extra)
+        if not np.isfinite(row[: 1 - step.EXTRA]).all():  # what comes after it may be infinite: kappa
+            for name in ("reward", "action"):
+                if not np.isfinite(getattr(transition, name)).all():
+                    given = f"{name} is {getattr(transition, name)} at step {self._count + 1}"
+                    raise InputError(f"{given}: expected finite numbers")
+            for array in (observation, following):
+                self._scaled(array)
+        return self._rows.clipped(row)
 
     def _scaled(self, observation: Any) -> np.ndarray:
-        return finite(self._scaling(self._observed(observation)), f"observation (step {self._count})")
+        return self._scaling(finite(self._observed(observation), f"observation (step {self._count})"))
 
     def _observed(self, observation: Any) -> np.ndarray:
         array = np.asarray(observation, dtype=float)
@@ -247,13 +239,6 @@ class EMUQ(Agent):
         if self._actions.discrete:
             return np.eye(self._actions.dim)[np.asarray(action, dtype=int)]
         return to_unit(self._actions, action)
-
-
-def plan_due(options: Options, count: int, planned: int) -> bool:
-    """Whether the data have grown by the share that keeps the cost of planning, a step, constant."""
-    if options.plan_interval is None:
-        return False
-    return count - planned >= max(options.plan_interval, int(options.plan_growth * planned))
 
 
 def _domain(env: gym.Env | Spaces) -> str | None:

@@ -64,6 +64,12 @@ class Options:
             if getattr(self, name) not in known:
                 raise InputError(f"{name} is {getattr(self, name)!r}: expected one of {', '.join(known)}")
 
+    def plan_due(self, count: int, planned: int) -> bool:
+        """Whether the data have grown by the share that keeps the cost of planning, a step, constant."""
+        if self.plan_interval is None:
+            return False
+        return count - planned >= max(self.plan_interval, int(self.plan_growth * planned))
+
     @property
     def rules(self) -> Rules:
         """What planning needs. U lies in [-1 / (1 - gamma), 0], since r^e does in [-1, 0]."""

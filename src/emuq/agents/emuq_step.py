@@ -6,7 +6,7 @@ rows of V in use, the transitions so far). One array is one transfer. Data are s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,11 +22,33 @@ from emuq.transitions import Transitions
 EXTRA = 4  # terminal, kappa, used, count
 
 
-def row_scaling(scaling: Scaling, actions: Actions) -> tuple[np.ndarray, ...]:
-    """What to subtract from a row, to divide it by, and then its least and largest values.
+class Rows(NamedTuple):
+    """x -> clip((x - low) / width, least, most): only observations and box actions are scaled."""
 
-    Only observations and box actions are scaled, only observations are clipped.
-    """
+    low: np.ndarray
+    width: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+
+    def __call__(
+        self, observation: Any, action: Any, reward: float, following: Any, *extra: float
+    ) -> np.ndarray:
+        """The row of a transition; `extra` is terminal, kappa, used, count. NaN and infinities pass."""
+        s, size = len(observation), len(self.low)
+        row = np.empty(size)
+        row[:s] = observation
+        row[s : size - EXTRA - 1 - s] = action
+        row[size - EXTRA - 1 - s] = reward
+        row[size - EXTRA - s : -EXTRA] = following
+        row[-EXTRA:] = extra
+        return (row - self.low) / self.width
+
+    def clipped(self, row: np.ndarray) -> np.ndarray:
+        return np.minimum(np.maximum(row, self.least), self.most)
+
+
+def rows_of(scaling: Scaling, actions: Actions) -> Rows:
+    """How the transitions of these observations and actions become rows."""
     s, a = scaling.dim, actions.dim
     low, width = np.zeros(size := 2 * s + a + 1 + EXTRA), np.ones(size)
     least, most = np.full(size, -np.inf), np.full(size, np.inf)
@@ -37,7 +59,7 @@ def row_scaling(scaling: Scaling, actions: Actions) -> tuple[np.ndarray, ...]:
     if not actions.discrete:
         low[s : s + a] = actions.low
         width[s : s + a] = np.where(actions.high > actions.low, actions.high - actions.low, 1.0)
-    return low, width, least, most
+    return Rows(low, width, least, most)
 
 
 def _advance_one(

@@ -24,6 +24,7 @@ MODULES: tuple[str, ...] = (
     "fig7",
     "table3",
     "fig8",
+    "hanging",
     "exploit",
     "ablation",
 )
