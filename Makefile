@@ -29,7 +29,6 @@ bench: setup
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 # Stable-Baselines3's SAC and PPO beside EMU-Q. Torch is no dependency of emuq: it has an environment of its own.
-# PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu spares the CUDA libraries.
 SB3 := .venv-sb3
 $(SB3)/.installed: pyproject.toml constraints.txt benchmarks/sb3/requirements.txt
 	@test -x $(SB3)/bin/python || $(PYTHON) -m venv $(SB3)

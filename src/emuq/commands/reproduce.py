@@ -20,7 +20,7 @@ def register(subparsers) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="fig2a, fig2 (all of fig2a to d), table3, ...; none means all",
+        help="fig2a, fig2 (all of fig2a to d), table3, ...; none means all of the paper",
     )
     parser.add_argument(
         "--seeds", type=int, metavar="N", help="runs of each method (default: the paper's number)"
@@ -43,8 +43,10 @@ def register(subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     from emuq import experiments
 
-    chosen = experiments.named(args.names)
-    return _list(chosen, args.json) if args.list else _reproduce(chosen, args)
+    if args.list:
+        chosen = experiments.named(args.names) if args.names else list(experiments.every().values())
+        return _list(chosen, args.json)
+    return _reproduce(experiments.named(args.names), args)
 
 
 def _list(chosen, as_json: bool) -> int:
@@ -52,7 +54,8 @@ def _list(chosen, as_json: bool) -> int:
         print(json.dumps([{"name": e.name, "title": e.title, "runs": e.runs} for e in chosen]))
         return 0
     for experiment in chosen:
-        print(f"{experiment.name:8} {experiment.runs:4} runs  {experiment.title}")
+        note = " (beyond the paper: run when named)" if experiment.beyond else ""
+        print(f"{experiment.name:8} {experiment.runs:4} runs  {experiment.title}{note}")
     return 0
 
 

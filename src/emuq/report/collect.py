@@ -77,7 +77,7 @@ def collect(folder: str | Path, names: Sequence[str] = ()) -> Report:
     with Store(folder, create=False) as store:
         stored = set(store.experiments())
         known = experiments.every()
-        for experiment in experiments.named(names):
+        for experiment in experiments.named(names) if names else known.values():
             if experiment.runs_of not in stored:
                 continue
             rows, errors, set_aside = finished(experiment, store)
