@@ -96,6 +96,7 @@ PAPER = Options(
     action_lengthscale=0.3,
     mixture=0.0,
     fresh=False,
+    zoom=0,
     clip=False,
     exploration_discount=None,
     plan_interval=None,

@@ -19,6 +19,7 @@ CHANGES: dict[str, dict] = {
     "lengthscale 0.3": {"state_lengthscale": 0.3},
     "action lengthscale 0.3": {"action_lengthscale": 0.3},
     "one draw of features": {"fresh": False},
+    "fresh features, one lengthscale": {"zoom": 0},
     "no clipping": {"clip": False},
     "U's discount as Q's": {"exploration_discount": None},
     "plans at episode ends": {"plan_interval": None, "plan_at_end": True},

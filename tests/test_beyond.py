@@ -1,0 +1,105 @@
+"""Experiments beyond the paper: what they measure, and that they stand missing runs."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from emuq.agents.emuq_options import DEFAULT, PAPER
+from emuq.experiments import ablation, every, exploit, hanging, named
+from emuq.experiments.base import Row
+
+TESTS = exploit.TESTS
+
+
+def _row(domain, seed, tests, first_goal=1):
+    spec = next(s for s in exploit.specs([seed]) if s.domain == domain)
+    return Row(spec, {"first_goal": first_goal, "tests": tests})
+
+
+def test_they_run_only_when_named():
+    assert not {"exploit", "ablation", "hanging"} & {e.name for e in named([])}
+    assert {"exploit", "ablation", "hanging"} <= set(every())
+    assert [e.name for e in named(["ablation"])] == ["ablation"]
+
+
+def test_passing_counts_from_the_first_goal_and_the_share_from_an_episode():
+    row = _row("MountainCar", 0, [(1, TESTS, 70.0), (4, 3, 90.0), (6, TESTS, 70.0), (31, 0, None),
+                                    (40, TESTS, 66.0)], first_goal=3)  # fmt: skip
+    assert exploit.passed(row) == 6  # before the goal was found it was luck
+    assert exploit.kept(row, 6) == pytest.approx(2 / 3)
+    assert exploit.kept(row, 30) == 0.5
+    assert exploit.passed(_row("MountainCar", 0, [(1, TESTS, 70.0)], first_goal=None)) is None
+
+
+def test_tests_are_carried_on_to_episodes_without_a_plan():
+    row = _row("MountainCar", 0, [(2, 5, 80.0), (4, TESTS, None)])
+    success, steps = exploit.by_episode(row, 1), exploit.by_episode(row, 2)
+    assert np.isnan(success[0])
+    assert success[1:4].tolist() == [5, 5, TESTS]
+    assert np.isnan(steps[4])
+
+
+def test_verdicts_tables_and_figure_of_exploit():
+    good = [_row("MountainCar", s, [(1, 0, None), (5, TESTS, 70.0 + s), (45, TESTS, 70.0)]) for s in range(8)]
+    bad = [_row("DoublePendulum", s, [(5, 1, 70.0), (45, s % 2, None)]) for s in range(8)]
+    verdicts = [claim.verdict for claim in exploit.claims(good + bad)]
+    assert verdicts == ["reproduced", "not reproduced"]
+    (table,) = exploit.tables(good + bad)
+    assert table.rows[0][2] == "8/8"
+    assert table.rows[1][2] == "0/8"
+    assert len(exploit.figure(good + bad).axes) == 4
+    assert exploit.claims([]) == []
+
+
+def test_a_run_of_exploit_tests_after_plans():
+    spec = dataclasses.replace(
+        next(s for s in exploit.specs([0]) if s.domain == "MountainCar"),
+        settings=(("episodes", 2), ("horizon", 60), ("tests", 2)),
+    )
+    (result,) = exploit.execute([spec])
+    assert len(result["tests"]) >= 6  # 120 steps, a plan every ten
+    assert all(0 <= goals <= 2 and episode <= 2 for episode, goals, _ in result["tests"])
+
+
+def test_every_change_is_an_option_in_which_the_presets_differ():
+    for options in list(ablation.CHANGES.values())[1:]:
+        changed = dataclasses.replace(DEFAULT, **options)
+        assert changed != DEFAULT
+        for name in options:
+            assert getattr(PAPER, name) != getattr(DEFAULT, name)
+    # What remains bears on exploitation alone, or does nothing without what was changed.
+    named_there = {name for options in ablation.CHANGES.values() for name in options}
+    differ = {
+        f.name for f in dataclasses.fields(DEFAULT) if getattr(DEFAULT, f.name) != getattr(PAPER, f.name)
+    }
+    assert differ - named_there == {"hold", "exploiting_improvements"}
+
+
+def test_verdicts_tables_and_figure_of_the_ablation():
+    def row(spec):
+        slow = spec["change"] == "U ends at 0" and spec.domain == "Hopper"
+        episode = None if slow else 2 + spec.seed % 3
+        return Row(spec, {"goal_episode": episode, "goal_steps": episode and 50 * episode, "steps": 500})
+
+    rows = [row(spec) for spec in ablation.specs(range(6)) if spec.domain in ("Hopper", "MountainCar")]
+    found = {claim.claim.split(": ")[1]: claim.verdict for claim in ablation.claims(rows)}
+    assert found["U ends at 0"] == "reproduced"
+    assert found["no clipping"] != "reproduced"
+    (table,) = ablation.tables(rows)
+    assert table.rows[list(ablation.CHANGES).index("U ends at 0")][2] == "100.0 (0/6)"
+    assert ablation.figure(rows).axes
+    assert ablation.claims([]) == []
+
+
+def test_hanging_compares_with_chance():
+    rows = [
+        Row(
+            spec,
+            {"goal_episode": 1, "goal_steps": 90, "steps": 90 if spec.agent == "emuq" else 900 + spec.seed},
+        )
+        for spec in hanging.specs(range(6))
+    ]
+    assert [claim.verdict for claim in hanging.claims(rows)] == ["reproduced", "not reproduced"]
