@@ -28,9 +28,9 @@ AGENTS = {
 
 
 def _settings(agent: str, length: int, steps: int, sparsity: float) -> dict:
-    """A run is one episode of at most `steps` steps; the paper's preset plans at episode ends only, so that
-    its episodes are cut at twice the chain's length."""
-    horizon = 2 * length if agent == "emuq-paper" else steps
+    """A run is one episode of at most `steps` steps, which is kindest to epsilon-greedy. EMU-Q's episodes are
+    cut at twice the chain's length: the paper's preset plans, and ours draws fresh features, between episodes."""
+    horizon = 2 * length if agent.startswith("emuq") else steps
     settings = {"length": length, "sparsity": sparsity, "horizon": horizon, "episodes": -(-steps // horizon)}
     if agent.startswith("epsilon"):
         first = agent.endswith("first")
@@ -204,8 +204,8 @@ _NOTES = (
     "Epsilon-greedy is RFF-Q on the same features as EMU-Q. Without a reward all its values stay equal, so "
     "that the rule for ties decides: at random (epsilon 0.1) it walks at random, and needs of the order of "
     "the square of the length; taking the first of equal actions, which leads left (epsilon 0.5), it needs "
-    "exponentially many steps and is shown for short chains only. The paper's preset plans only when an "
-    "episode ends: its episodes are cut at twice the chain's length."
+    "exponentially many steps and is shown for short chains only. EMU-Q's episodes are cut at "
+    "twice the chain's length, since the paper's preset plans, and ours draws fresh features, between them."
 )
 EXPERIMENTS = (
     Experiment(
