@@ -29,7 +29,7 @@ AGENTS = {
 
 def _settings(agent: str, length: int, steps: int, sparsity: float) -> dict:
     """A run is one episode of at most `steps` steps, which is kindest to epsilon-greedy. EMU-Q's episodes are
-    cut at twice the chain's length: the paper's preset plans, and ours draws fresh features, between episodes."""
+    cut at twice the chain's length: the paper's preset plans, and ours draws fresh features, between them."""
     horizon = 2 * length if agent.startswith("emuq") else steps
     settings = {"length": length, "sparsity": sparsity, "horizon": horizon, "episodes": -(-steps // horizon)}
     if agent.startswith("epsilon"):
