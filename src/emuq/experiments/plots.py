@@ -31,8 +31,8 @@ _DASHES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
 
 
 def style(index: int) -> Style:
-    """The style of the index-th method of a figure."""
-    return Style(f"C{index % 8}", _DASHES[index % 8], _MARKERS[index % 8])
+    """The style of the index-th method of a figure; from the ninth on colours return with another dash."""
+    return Style(f"C{index % 8}", _DASHES[(index + index // 8) % 8], _MARKERS[index % 8])
 
 
 def panels(columns: int = 1, rows: int = 1, *, width: float = 3.6, height: float = 2.9, **options) -> tuple:
