@@ -237,9 +237,9 @@ def finished(agents, share, seeds=6):
 def test_claims_of_the_figure_follow_the_runs():
     share = {"emuq": 0.9, "emuq-paper": 0.3, "rffq": 0.3, "random": 0.0}
     verdicts = {claim.claim: claim.verdict for claim in fig8.claims(finished(share, share))}
-    assert verdicts["EMU-Q, default solves more episodes than RFF-Q (the paper's claim)"] == "reproduced"
+    assert verdicts["EMU-Q, default solves more episodes than RFF-Q, as in the paper"] == "reproduced"
     paper = "EMU-Q, paper's parameters"
-    assert verdicts[f"{paper} solves more episodes than RFF-Q (the paper's claim)"] == "not reproduced"
+    assert verdicts[f"{paper} solves more episodes than RFF-Q, as in the paper"] == "not reproduced"
     assert [text for text, verdict in verdicts.items() if "80%" in text and verdict == "reproduced"] == [
         "EMU-Q, default completes the task consistently: at least 80% of the last 50 episodes"
     ]

@@ -77,12 +77,12 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
     found = []
     for agent in OURS:
         cell = select(rows, agent=agent)
-        for rival, why in (("rffq", "the paper's"), ("random", "ours")):
+        for rival, why in (("rffq", ", as in the paper"), ("random", "")):
             pairs = paired(cell, select(rows, agent=rival))
             if not pairs:
                 continue
             gain = statistics.mean([_solved(a, EPISODES) - _solved(b, EPISODES) for a, b in pairs])
-            text = f"{AGENTS[agent]} solves more episodes than {AGENTS[rival]} ({why} claim)"
+            text = f"{AGENTS[agent]} solves more episodes than {AGENTS[rival]}{why}"
             found.append(Claim.above(NAME, text, f"episodes more, of {EPISODES}", *gain))
         if pairs := paired(cell, select(rows, agent="rffq")):
             ahead = [np.mean([_solved(a, c) - _solved(b, c) for a, b in pairs]) for c in CHECKPOINTS]

@@ -12,6 +12,7 @@ from emuq.experiments.base import Table
 from emuq.report.collect import Report, Section
 from emuq.report.words import NONE, SIGNS, duration, measured, number, tally
 
+README_AGENTS = ("emuq", "emuq-paper", "random", "rnd", "dora-lll", "vime")
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 
 
@@ -90,7 +91,9 @@ def readme_table(answer: dict[str, Any]) -> str:
     rows = [row for row in answer["rows"] if row["experiment"] == "table3" and row["runs"]]
     if not rows:
         raise InputError("the results have no run of table3: run emuq reproduce table3 first")
-    agents = list(dict.fromkeys(row["agent"] for row in rows))
+    present = list(dict.fromkeys(row["agent"] for row in rows))
+    # A README has room for some: both presets, chance and the strongest rivals. The report has all.
+    agents = [agent for agent in present if agent in README_AGENTS] or present
     cells = {(row["domain"], row["agent"]): row for row in rows}
     body = [
         (
