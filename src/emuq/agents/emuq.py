@@ -186,7 +186,8 @@ class EMUQ(Agent):
         self.plan()
 
     def _due(self) -> bool:
-        return self.settings.plan_due(self._count, self._planned)
+        due = self.settings.next_plan(self._planned)
+        return due is not None and self._count >= due
 
     def _store(self) -> None:
         """The transitions that are waiting, among the data; twice the room where there is none left."""
@@ -206,8 +207,7 @@ class EMUQ(Agent):
     def _row(self, transition: Transition, kappa: float) -> np.ndarray:
         """The whole transition as one array: one transfer a step, scaled and checked at once."""
         action = to_unit(self._actions, transition.action) if self._actions.discrete else transition.action
-        observation = self._observed(transition.observation)
-        following = self._observed(transition.next_observation)
+        observation, following = map(self._observed, (transition.observation, transition.next_observation))
         extra = transition.terminated, kappa, self._used, self._count
         row = self._rows(observation, action, transition.reward, following, *extra)
         if not np.isfinite(row[: 1 - step.EXTRA]).all():  # what comes after it may be infinite: kappa

@@ -64,11 +64,12 @@ class Options:
             if getattr(self, name) not in known:
                 raise InputError(f"{name} is {getattr(self, name)!r}: expected one of {', '.join(known)}")
 
-    def plan_due(self, count: int, planned: int) -> bool:
-        """Whether the data have grown by the share that keeps the cost of planning, a step, constant."""
+    def next_plan(self, planned: int) -> int | None:
+        """The number of transitions at which to plan again: grown by a share, so that a step's part of the
+        cost stays constant. None: only at the ends of episodes."""
         if self.plan_interval is None:
-            return False
-        return count - planned >= max(self.plan_interval, int(self.plan_growth * planned))
+            return None
+        return planned + max(self.plan_interval, int(self.plan_growth * planned))
 
     @property
     def rules(self) -> Rules:

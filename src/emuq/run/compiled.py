@@ -105,10 +105,10 @@ class Compiled:
                     self.used = 0
 
     def _next_plan(self) -> int:
-        interval = self.options.plan_interval
-        if interval is None:
+        due = self.options.next_plan(self.planned)
+        if due is None:
             raise InputError("plan_interval is None: seeds in lockstep plan by the number of steps")
-        return self.planned + max(interval, int(self.options.plan_growth * self.planned))
+        return due
 
     def _carry(self, seed: int, max_episodes: int) -> Carry:
         basis_rng, key = core.streams(seed)
