@@ -233,11 +233,38 @@ def test_weights_are_held_once_seen_to_work_and_replaced_when_they_miss():
         held = play(held, new, [(True, 0.5), (False, 0.0)])  # held again; then a trial of the new ones misses
         np.testing.assert_array_equal(holding.trusted(held, new), good)
         assert int(held.turn) == holding.HELD
-        held = play(held, new, [(False, 0.0)])  # the held ones miss
-        assert bool(held.missed)
-        held = play(held, new, [(True, 0.4)] * holding.PROOF)  # new ones prove themselves
+        held = play(held, new, [(False, 0.0)])  # the held ones miss: 2 of 3, a bet of 3/5
+        assert (int(held.wins), int(held.trials)) == (2, 3)
+        held = play(held, new, [(True, 0.4)])  # new ones win once, 2/3
         np.testing.assert_array_equal(holding.trusted(held, good), new)
-        assert not bool(held.missed)
+        assert (int(held.wins), int(held.trials)) == (1, 1)
+
+
+def test_weights_with_a_long_record_are_replaced_only_by_as_good_a_bet():
+    with double():
+        good, new = jnp.ones(3), 2 * jnp.ones(3)
+        record = {"wins": jnp.int32(18), "trials": jnp.int32(20), "turn": jnp.int32(holding.TRIAL)}
+        begun = holding.nothing(3)._replace(weights=good, trial=new, **record)
+        nearly = play(begun, new, [(True, 0.5)] * 14)  # they take turns: 7 wins, and 7 more of the held ones
+        assert (int(nearly.trial_count), int(nearly.wins), int(nearly.trials)) == (7, 25, 27)
+        np.testing.assert_array_equal(holding.trusted(nearly, new), good)
+        held = play(nearly, new, [(True, 0.5)])  # 9/10 against 26/29
+        np.testing.assert_array_equal(holding.trusted(held, good), new)
+        lost = play(nearly, new, [(False, 0.0)])
+        np.testing.assert_array_equal(holding.trusted(lost, new), good)
+        assert int(lost.turn) == holding.HELD
+
+
+def test_weights_that_never_missed_are_replaced_only_by_a_clear_lead():
+    with double():
+        good, new = jnp.ones(3), 2 * jnp.ones(3)
+        record = {"wins": jnp.int32(5), "trials": jnp.int32(5), "turn": jnp.int32(holding.TRIAL)}
+        begun = holding.nothing(3)._replace(weights=good, trial=new, score=jnp.asarray(0.4), **record)
+        turns = [(True, 0.4), (True, 0.4)]
+        same = play(begun, new, turns * holding.MEMORY)
+        np.testing.assert_array_equal(holding.trusted(same, new), good)
+        faster = play(begun, new, [(True, 0.6), (True, 0.4)] * 2 + [(True, 0.6)])
+        np.testing.assert_array_equal(holding.trusted(faster, good), new)
 
 
 def test_pictures_are_written(tmp_path):
@@ -288,7 +315,7 @@ def test_fresh_features_keep_the_values_and_the_data():
     before, points = agent._state, agent._state.data.states[:50].astype(float)
     actions = np.asarray(before.data.actions[:50], dtype=float)
     with double():
-        new = emuq_fresh.basis(agent.seed, 2, agent.settings, 2, agent._actions)
+        new = emuq_fresh.basis(agent.seed, 2, False, agent.settings, 2, agent._actions)
         after = emuq_fresh.redraw(before, new, agent.settings)
         old, kept = (core.values(state, points, actions)[1] for state in (before, after))
     frequencies = [np.asarray(s.basis.features.state_frequencies) for s in (before, after)]
@@ -298,16 +325,19 @@ def test_fresh_features_keep_the_values_and_the_data():
     assert np.mean(np.abs(np.asarray(old) - np.asarray(kept))) < 0.1 * np.ptp(np.asarray(old)) + 0.5
 
 
-def test_features_are_drawn_anew_only_while_exploring():
+def test_features_are_drawn_anew_while_exploring_and_once_as_exploiting_begins():
     agent = car(kappa=1.0)
-    agent.learn(episodes=1, progress=False)
-    first = np.asarray(agent._state.basis.features.state_frequencies)
-    agent.kappa = 0.0
-    agent.learn(episodes=1, progress=False)
-    np.testing.assert_array_equal(first, agent._state.basis.features.state_frequencies)
-    agent.kappa = 1.0
-    agent.learn(episodes=1, progress=False)
-    assert not np.allclose(first, agent._state.basis.features.state_frequencies)
+
+    def drawn(kappa):
+        agent.kappa = kappa
+        agent.learn(episodes=1, progress=False)
+        return np.asarray(agent._state.basis.features.state_frequencies)
+
+    first, exploiting = drawn(1.0), drawn(0.0)
+    assert np.median(np.abs(exploiting)) < 0.5 * np.median(np.abs(first))  # coarse at once
+    np.testing.assert_array_equal(exploiting, drawn(0.0))
+    agent._state = agent._state._replace(held=holding.nothing(agent.settings.features))
+    assert not np.allclose(exploiting, drawn(1.0))
 
 
 def test_what_lies_outside_the_bounds_counts_as_at_them():

@@ -15,7 +15,7 @@ MATHEMATICS = (
 )  # fmt: skip
 # A module or a package may import from layers of a lower number, and from its own.
 LAYERS = {
-    **dict.fromkeys(("errors", "precision", "history"), 0),
+    **dict.fromkeys(("errors", "precision", "dispatch", "history"), 0),
     **dict.fromkeys((*MATHEMATICS, "checkpoint", "progress", "domains"), 1),
     **dict.fromkeys(("exploration", "kappa"), 2),
     "agents": 3,

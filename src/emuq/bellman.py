@@ -46,12 +46,19 @@ class Rules:
 
 
 class Backup(NamedTuple):
-    """A chunk of transitions under the greedy policies; next features are 0 where a value stops."""
+    """A chunk of transitions under the greedy policies: t = rewards + gamma goes_on * next values."""
 
     phi: Float[Array, "n m"]
-    next_q: Float[Array, "n m"]
+    next_q: Float[Array, "n m"] | None  # None: as `next_u`, Q being bootstrapped on the balanced policy
     next_u: Float[Array, "n m"]
+    goes_on: Float[Array, "n 2"]  # the factors on the next values of Q and U: 0 where one stops
     rewards: Float[Array, "n 2"]  # r and r^e
+
+    def next_values(self, weights: Float[Array, "2 m"]) -> Float[Array, "n 2"]:
+        """Q(s', pi_Q(s')) and U(s', pi(s')), 0 where they stop."""
+        if self.next_q is None:
+            return (self.next_u @ weights.T) * self.goes_on
+        return jnp.stack([self.next_q @ weights[0], self.next_u @ weights[1]], axis=-1) * self.goes_on
 
 
 def balance(q: Float[Array, "*n"], u: Float[Array, "*n"], kappa: Float[Array, ""]) -> Float[Array, "*n"]:
@@ -124,16 +131,17 @@ def backup(
     intrinsic = jax.lax.dynamic_slice_in_dim(exploration, index * rules.chunk, rules.chunk)
     intrinsic, u_goes_on = restart(intrinsic, rows.terminal, rules)
     part = state_part(features, following)
-    q, u = scores(features, part, candidates, q_weights), scores(features, part, candidates, u_weights)
-    on_u = jnp.argmax(balance(q, u, kappa), axis=-1)
-    on_q = jnp.argmax(q, axis=-1) if rules.q_policy == "own" else on_u
-    goes_on = 1.0 - rows.terminal.astype(dtype)
-    next_q, next_u = (
-        combine(features, part, Part(candidates.cos[i], candidates.sin[i])) for i in (on_q, on_u)
-    )
-    return Backup(
-        features(states, actions) * mask[:, None],
-        next_q * (mask * goes_on)[:, None],
-        next_u * (mask * u_goes_on)[:, None],
-        jnp.stack([rows.rewards.astype(dtype), intrinsic], axis=-1) * mask[:, None],
-    )
+
+    def following_at(best: Int[Array, " n"]) -> Float[Array, "n m"]:
+        return combine(features, part, Part(candidates.cos[best], candidates.sin[best]))
+
+    if rules.q_policy == "own":
+        q, u = (scores(features, part, candidates, weights) for weights in (q_weights, u_weights))
+        next_q = following_at(jnp.argmax(q, axis=-1))
+        next_u = following_at(jnp.argmax(balance(q, u, kappa), axis=-1))
+    else:  # both values are linear in their weights
+        balanced = scores(features, part, candidates, balance(q_weights, u_weights, kappa))
+        next_q, next_u = None, following_at(jnp.argmax(balanced, axis=-1))
+    goes_on = jnp.stack([1.0 - rows.terminal.astype(dtype), u_goes_on], axis=-1)
+    rewards = jnp.stack([rows.rewards.astype(dtype), intrinsic], axis=-1)
+    return Backup(features(states, actions) * mask[:, None], next_q, next_u, goes_on, rewards * mask[:, None])

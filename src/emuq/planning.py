@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
 
 SMALL = 1024  # transitions up to which a table is small
+FEW = 16  # terminal rows of a chunk up to which they are set right apart
 GROWTH = 2.0  # unclipped sweeps end once a step is so many times the smallest: steps waver before they settle
 
 
@@ -103,18 +104,18 @@ def tabled(
     def fill(i, tables: Backup) -> Backup:
         return jax.tree.map(lambda table, new: table.at[i].set(new), tables, rows(i))
 
-    wide, narrow = jnp.zeros((room, size, m), dtype), jnp.zeros((room, size, 2), dtype)
-    tables = jax.lax.fori_loop(0, chunks, fill, Backup(wide, wide, wide, narrow))
+    shapes = jax.eval_shape(rows, 0)
+    empty = jax.tree.map(lambda x: jnp.zeros((room, *x.shape), x.dtype), shapes)
+    tables = jax.lax.fori_loop(0, chunks, fill, empty)
 
-    low = jnp.stack([q_bounds[0], jnp.asarray(rules.u_bounds[0], dtype)])
-    high = jnp.stack([q_bounds[1], jnp.asarray(rules.u_bounds[1], dtype)])
+    low, high = _bounds(q_bounds, rules)
     discounts = jnp.array([rules.discount, rules.u_discount], dtype)
 
     def sweep(weights: Array) -> Array:
         def add(i, total):
-            value = jnp.stack([tables.next_q[i] @ weights[0], tables.next_u[i] @ weights[1]], axis=-1)
-            targets = tables.rewards[i] + discounts * jnp.clip(value, low, high)
-            return total + targets.T @ tables.phi[i]
+            chunk: Backup = jax.tree.map(lambda table: table[i], tables)
+            targets = chunk.rewards + discounts * jnp.clip(chunk.next_values(weights), low, high)
+            return total + targets.T @ chunk.phi
 
         return jax.lax.fori_loop(0, chunks, add, jnp.zeros((2, m), dtype)) @ solver  # S is symmetric
 
@@ -134,16 +135,18 @@ def streamed(
     m, dtype = plan.q_weights.shape[0], plan.q_weights.dtype
     discounts = jnp.array([rules.discount, rules.u_discount], dtype)
 
+    low, high = _bounds(q_bounds, rules)
+    weights = jnp.stack([plan.q_weights, plan.u_weights])
+
     def add(i, sums: Sums) -> Sums:
-        phi, next_q, next_u, rewards = rows(i)
-        value_q = jnp.clip(next_q @ plan.q_weights, q_bounds[0], q_bounds[1])
-        value_u = jnp.clip(next_u @ plan.u_weights, *rules.u_bounds)
-        targets = rewards + discounts * jnp.stack([value_q, value_u], axis=-1)
+        chunk = rows(i)
+        targets = chunk.rewards + discounts * jnp.clip(chunk.next_values(weights), low, high)
+        next_q, next_u = _products(chunk)
         return Sums(
-            sums.next_q + phi.T @ next_q,
-            sums.next_u + phi.T @ next_u,
-            sums.rewards + phi.T @ rewards,
-            sums.targets + phi.T @ targets,
+            sums.next_q + next_q,
+            sums.next_u + next_u,
+            sums.rewards + chunk.phi.T @ chunk.rewards,
+            sums.targets + chunk.phi.T @ targets,
         )
 
     zero = Sums(*(jnp.zeros(shape, dtype) for shape in ((m, m), (m, m), (m, 2), (m, 2))))
@@ -155,6 +158,28 @@ def streamed(
         return constant + jnp.einsum("kij,kj->ki", matrices, weights)
 
     return _plan(*settle(sweep, start, rules, growth=GROWTH))
+
+
+def _products(chunk: Backup) -> tuple[Float[Array, "m m"], Float[Array, "m m"]]:
+    """Phi'Phi_next for Q and for U. Where they share Phi_next they differ in a few terminal rows only."""
+    phi, next_u, on = chunk.phi, chunk.next_u, chunk.goes_on
+    for_u = phi.T @ (next_u * on[:, 1:])
+    if chunk.next_q is not None:
+        return phi.T @ (chunk.next_q * on[:, :1]), for_u
+    differ = on[:, 0] != on[:, 1]
+    at = jnp.nonzero(differ, size=FEW, fill_value=0)[0]
+    factors = (on[at, 0] - on[at, 1]) * (jnp.arange(FEW) < jnp.sum(differ))
+
+    def few() -> Float[Array, "m m"]:
+        return for_u + phi[at].T @ (next_u[at] * factors[:, None])
+
+    return jax.lax.cond(jnp.sum(differ) <= FEW, few, lambda: phi.T @ (next_u * on[:, :1])), for_u
+
+
+def _bounds(q_bounds: Float[Array, " 2"], rules: Rules) -> tuple[Float[Array, " 2"], Float[Array, " 2"]]:
+    """The least and the greatest value of Q and of U."""
+    low, high = (jnp.asarray(bound, q_bounds.dtype) for bound in rules.u_bounds)
+    return jnp.stack([q_bounds[0], low]), jnp.stack([q_bounds[1], high])
 
 
 def settle(sweep: Callable[[Array], Array], start: Float[Array, "2 m"], rules: Rules, growth: float):

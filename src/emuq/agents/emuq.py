@@ -4,9 +4,8 @@
     agent.learn(episodes=10)
     agent.kappa = 0.0
 
-A thin shell over `emuq_core`: it scales observations, counts steps to know when to fold and to plan,
-and makes one compiled call a step. That call is given three small arrays to change, in place, and the others
-only to read, for each array handed back takes a microsecond or more; new data wait until S is folded.
+A thin shell over `emuq_core`: it scales observations, knows when to fold and to plan, and makes one compiled
+call a step, with three small arrays to change and the others only to read; new data wait until S is folded.
 """
 
 from __future__ import annotations
@@ -134,7 +133,7 @@ class EMUQ(Agent):
         scaled = self._scaled(observation)
         self._exploited = True
         with double():
-            if self.settings.fresh and self.kappa > 0 and self._count and not int(self._state.held.trials):
+            if emuq_fresh.due(self.settings, self._state.held, self.kappa, self.history):
                 self._redraw()
             self._state, index = step.begin(self._state, scaled, self.kappa)
         return self._action(index)
@@ -181,7 +180,8 @@ class EMUQ(Agent):
     # ------------------------------------------------------------------------------------------------
 
     def _redraw(self) -> None:
-        new = emuq_fresh.basis(self.seed, len(self.history), self.settings, self._scaling.dim, self._actions)
+        which = self.seed, len(self.history), self.kappa == 0
+        new = emuq_fresh.basis(*which, self.settings, self._scaling.dim, self._actions)
         self._state = step.redraw(self._state, new, self.settings)
         self.plan()
 

@@ -25,12 +25,27 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Float
 
     from emuq.agents.actions import Actions
+    from emuq.agents.held import Held
+    from emuq.history import History
 
 
-def basis(seed: int, episode: int, options: Options, state_dim: int, actions: Actions) -> Basis:
-    """The features of one episode: the same whenever it is asked for, so that a resumed run goes on alike."""
+def due(options: Options, held: Held, kappa: float, history: History) -> bool:
+    """As an episode begins that explores, or the first that exploits after those; never once Q is held."""
+    if not options.fresh or not history or int(held.trials):
+        return False
+    return kappa > 0 or history[-1].kappa > 0
+
+
+def basis(
+    seed: int, episode: int, exploiting: bool, options: Options, state_dim: int, actions: Actions
+) -> Basis:
+    """The features of one episode: the same whenever it is asked for, so that a resumed run goes on alike.
+
+    Exploring begins fine and zooms out; Q alone is learned best on coarse ones.
+    """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2, episode)))
-    scale = np.asarray(options.state_lengthscale) * 2.0 ** min(episode, options.zoom)
+    steps = options.zoom if exploiting else min(episode, options.zoom)
+    scale = np.asarray(options.state_lengthscale) * 2.0**steps
     wider = tuple(scale.tolist()) if scale.ndim else float(scale)
     return draw_basis(rng, replace(options, state_lengthscale=wider), state_dim, actions)
 

@@ -19,9 +19,9 @@ class Options:
     kernel: Kernel = "rbf"
     sampling: Sampling = "halton"
     state_lengthscale: Lengthscale = 0.5  # l_S
-    zoom: int = 2  # fresh features double l_S, once an episode, so many times
+    zoom: int = 2  # fresh features double l_S, once an episode, so many times; at once to exploit
     action_lengthscale: Lengthscale = 1.0  # l_A
-    fresh: bool = True  # draw the features anew for each episode that explores, until Q is held
+    fresh: bool = True  # draw the features anew for each episode that explores, and as exploiting begins
     clip: bool = True  # observations outside their bounds count as at them: novelty there has no end
     mixture: float = 1.2  # each frequency has its own state scale, within exp(+-mixture)
     prior_precision: float = 0.01  # alpha
@@ -34,6 +34,9 @@ class Options:
     improvements: int = 2  # policy improvements a plan while exploring
     exploiting_improvements: int = 4  # and while exploiting
     sweeps: int = 12  # at most, for each improvement: far more explores worse (see docs/design.md)
+    table: int = (
+        8192  # transitions up to which every sweep is clipped, O(N M) each; beyond, O(M^2), unclipped
+    )
     tolerance: float = 1e-4
     exploration_end: Literal["reset", "state", "zero"] = "reset"  # where U goes on after a terminal state
     reset_cost: int = 0  # steps without discovery that a reset is worth to U
@@ -44,7 +47,7 @@ class Options:
     precision: Literal["single", "double"] = "single"  # of the M x M arrays within an episode
 
     def __post_init__(self) -> None:
-        for name, low in (("plan_growth", 0), ("tolerance", 0), ("mixture", 0)):
+        for name, low in (("plan_growth", 0), ("tolerance", 0), ("mixture", 0), ("table", 0)):
             if not getattr(self, name) >= low:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a number from {low}")
         for name in ("prior_precision", "noise_precision"):
@@ -79,6 +82,7 @@ class Options:
             improvements=self.improvements,
             exploiting_improvements=self.exploiting_improvements,
             sweeps=self.sweeps,
+            table=self.table,
             tolerance=self.tolerance,
             exploration_discount=self.exploration_discount,
             u_bounds=(-1.0 / (1.0 - (self.exploration_discount or self.discount)), 0.0),
@@ -91,7 +95,7 @@ class Options:
 DEFAULT = Options()
 
 # Algorithm 2, with its slips mended and nothing else: one resolution, planning at episode ends only,
-# both values under the balanced policy, U bootstrapped on the terminal state itself.
+# both values under the balanced policy, U bootstrapped on the terminal state itself, unclipped sweeps.
 PAPER = Options(
     state_lengthscale=0.3,
     action_lengthscale=0.3,
@@ -106,6 +110,7 @@ PAPER = Options(
     q_policy="balanced",
     exploiting_improvements=2,
     sweeps=60,
+    table=0,
     hold=False,
 )
 

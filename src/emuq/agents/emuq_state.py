@@ -133,7 +133,7 @@ def read(rest: State) -> tuple[list[Array], Hashable]:
     """
     basis, held = rest.basis, rest.held
     moments = basis.moments._replace(cos_cos=None, sin_sin=None, cos_sin=None)
-    unread = dict.fromkeys(("score", "trials", "missed", "trial_score", "trial_count"))
+    unread = dict.fromkeys(("score", "trials", "wins", "trial_score", "trial_count"))
     state = rest._replace(
         basis=basis._replace(moments=moments, actions=None),
         blocked=rest.blocked._replace(used=None),

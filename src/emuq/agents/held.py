@@ -8,8 +8,11 @@ each episode acts on one of
     trial    a copy of the newest weights, kept still for the episode
     held     the best weights proven so far
 
-and what an episode was worth decides which weights are held: first whether it reached the goal, then by
-how much gamma^length exceeds what Q expected of its start (starts differ, and luck is no merit).
+Held and trial weights take turns, and what their episodes were worth decides: first whether they reached the
+goal, then by how much gamma^length exceeds what Q expected of the start (starts differ, and luck is no
+merit). With w of n episodes won, weights succeed with probability (w + 1) / (n + 2), by a uniform prior. A
+trial ends at its first miss. It replaces weights that have missed once it is as good a bet as they are, and
+weights that never have only by a clear lead over several episodes.
 """
 
 from __future__ import annotations
@@ -23,12 +26,11 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
 
 LIVE, TRIAL, HELD = 0, 1, 2
-PROOF = 3  # trials in a row that weights must win before they replace others
-MEMORY = 10  # clean episodes after which weights are established, and over which their score is averaged
-SLACK, EDGE = (
-    0.1,
-    0.02,
-)  # how much worse new weights may do than others, how much better than established ones
+MEMORY = 10  # episodes that make a record: a score is averaged over them, and a trial is over after so many
+PROOF, LEAD = (
+    3,
+    0.2,
+)  # episodes, and what they must be worth more in all, to replace weights that never missed
 
 
 class Held(NamedTuple):
@@ -37,7 +39,7 @@ class Held(NamedTuple):
     weights: Float[Array, " m"]
     score: Float[Array, ""]
     trials: Int[Array, ""]
-    missed: Bool[Array, ""]  # the held weights have missed the goal since they were proven
+    wins: Int[Array, ""]  # of them, those that reached the goal
     trial: Float[Array, " m"]
     trial_score: Float[Array, ""]
     trial_count: Int[Array, ""]
@@ -54,7 +56,7 @@ def nothing(num_features: int) -> Held:
         weights=jnp.zeros(num_features),
         score=jnp.zeros(()),
         trials=none(),
-        missed=jnp.zeros((), bool),
+        wins=none(),
         trial=jnp.zeros(num_features),
         trial_score=jnp.zeros(()),
         trial_count=none(),
@@ -76,35 +78,32 @@ def settle(held: Held, live: Float[Array, " m"], value: Float[Array, ""], goal: 
     """An exploiting episode is over: score its weights, promote or drop a trial, choose the next turn."""
     proven = held.trials > 0
     tried, kept = held.turn == TRIAL, held.turn == HELD
-    # A trial is lost by a miss, or by doing worse than held weights that have never missed. Newer weights
-    # know more: they need not be faster, except than established ones.
-    count = held.trial_count + 1
-    mean = held.trial_score + (value - held.trial_score) / count
-    bar = held.score + jnp.where(held.trials >= MEMORY, EDGE, -SLACK)
-    lost = tried & (~goal | (proven & ~held.missed & (mean < bar)))
-    won = tried & ~lost & (count >= jnp.where(proven, PROOF, 1))
-    again = tried & ~lost & ~won
-    # The held weights: a running mean, and a note of any miss.
-    trials = jnp.where(kept, jnp.minimum(held.trials + 1, MEMORY), held.trials)
-    score = jnp.where(kept, held.score + (value - held.score) / trials, held.score)
-    missed = held.missed | (kept & ~goal)
-    weights = jnp.where(won, held.trial, held.weights)
-    score, trials = jnp.where(won, mean, score), jnp.where(won, count, trials)
-    missed = missed & ~won
-    # New weights are tried after every episode of the held ones, and at once when those have missed.
-    keep = won | (lost & proven & ~missed)
-    live_on = ((held.turn == LIVE) & ~goal) | (lost & ~proven)
-    fresh = ~again & ~keep & ~live_on
-    turn = jnp.where(keep, HELD, jnp.where(live_on, LIVE, TRIAL)).astype(jnp.int32)
+    trials, wins = held.trials + kept, held.wins + (kept & goal)
+    score = held.score + jnp.where(kept, (value - held.score) / jnp.clip(trials, 1, MEMORY), 0.0)
+    # The trial.
+    count = held.trial_count + tried
+    mean = held.trial_score + jnp.where(tried, (value - held.trial_score) / jnp.maximum(count, 1), 0.0)
+    as_good = (count + 1) * (trials + 2) >= (wins + 1) * (count + 2)
+    ahead = (count >= PROOF) & (count * (mean - score) >= LEAD)
+    better = jnp.where(wins == trials, ahead, as_good)
+    won = tried & goal & (~proven | better)
+    over = tried & (~goal | won | (count >= MEMORY))
+    # Held weights that miss as often as not have no turn: new ones are tried at once.
+    trials, wins = jnp.where(won, count, trials), jnp.where(won, count, wins)
+    rest = (trials > 0) & (2 * wins > trials) & tried
+    live_on = (trials == 0) & jnp.where(tried, over, ~goal)
+    going = ~over & (count > 0)
+    fresh = ~rest & ~live_on & ~going
+    turn = jnp.where(rest, HELD, jnp.where(live_on, LIVE, TRIAL))
     return Held(
-        weights,
-        score,
-        trials,
-        missed,
-        jnp.where(fresh, live, held.trial),
-        jnp.where(again, mean, 0.0),
-        jnp.where(again, count, 0).astype(jnp.int32),
-        turn,
+        weights=jnp.where(won, held.trial, held.weights),
+        score=jnp.where(won, mean, score),
+        trials=trials.astype(jnp.int32),
+        wins=wins.astype(jnp.int32),
+        trial=jnp.where(fresh, live, held.trial),
+        trial_score=jnp.where(going, mean, 0.0),
+        trial_count=jnp.where(going, count, 0).astype(jnp.int32),
+        turn=turn.astype(jnp.int32),
     )
 
 

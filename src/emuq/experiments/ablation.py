@@ -20,10 +20,11 @@ CHANGES: dict[str, dict] = {
     "action lengthscale 0.3": {"action_lengthscale": 0.3},
     "one draw of features": {"fresh": False},
     "fresh features, one lengthscale": {"zoom": 0},
-    "no clipping": {"clip": False},
+    "observations not clipped": {"clip": False},
     "U's discount as Q's": {"exploration_discount": None},
     "plans at episode ends": {"plan_interval": None, "plan_at_end": True},
     "60 sweeps a plan": {"sweeps": 60},
+    "sweeps not clipped": {"table": 0},
     "U through the terminal state": {"exploration_end": "state"},
     "U ends at 0": {"exploration_end": "zero"},
     "Q on the balanced policy": {"q_policy": "balanced"},
@@ -46,26 +47,26 @@ def _capped(row: Row) -> int:
     return row.result["goal_episode"] or EPISODES
 
 
-def _ratio(changed: Sequence[Row], base: Sequence[Row]) -> statistics.Estimate:
+def _ratio(rows: Sequence[Row], change: str, domains: Sequence[str]) -> statistics.Estimate:
     """log of (episodes changed / episodes default), paired by seed; geometric means bear outliers."""
-    pairs = paired(changed, base)
-    return statistics.mean([float(np.log(_capped(a) / _capped(b))) for a, b in pairs])
+    logs = [
+        float(np.log(_capped(changed) / _capped(default)))
+        for domain in domains
+        for changed, default in paired(
+            select(rows, change=change, domain=domain), select(rows, change="default", domain=domain)
+        )
+    ]
+    return statistics.mean(logs)
 
 
 def claims(rows: Sequence[Row]) -> list[Claim]:
     """For each change: does the default find goals sooner, over all domains?"""
     found = []
-    base = select(rows, change="default")
     for change in list(CHANGES)[1:]:
-        cells = [
-            (select(rows, change=change, domain=domain), select(rows, change="default", domain=domain))
-            for domain in DOMAINS
-        ]
-        pairs = [pair for changed, default in cells for pair in paired(changed, default)]
-        if base and pairs:
-            logs = statistics.mean([float(np.log(_capped(a) / _capped(b))) for a, b in pairs])
+        ratio = _ratio(rows, change, tuple(DOMAINS))
+        if ratio.value is not None:
             text = f"the default needs fewer episodes than with this changed alone: {change}"
-            found.append(Claim.above(NAME, text, "log of the ratio of episodes, over domains", *logs))
+            found.append(Claim.above(NAME, text, "log of the ratio of episodes, over domains", *ratio))
     return found
 
 
@@ -92,33 +93,32 @@ def figure(rows: Sequence[Row]):
     """The ratio of episodes, changed over default, for each change and domain: right of 1 is worse."""
     changes = [change for change in list(CHANGES)[1:] if select(rows, change=change)]
     domains = [domain for domain in DOMAINS if select(rows, domain=domain)]
-    columns = min(4, len(domains))
+    shown = {**{domain: (domain,) for domain in domains}, "all domains": domains}
+    columns = min(4, len(shown))
     drawing, axes = plots.panels(
-        columns, -(-len(domains) // columns), width=2.3, height=3.0, sharex=True, sharey=True, squeeze=False
+        columns, -(-len(shown) // columns), width=2.3, height=3.0, sharex=True, sharey=True, squeeze=False
     )
-    for axis in axes.flat[len(domains) :]:
+    for axis in axes.flat[len(shown) :]:
         axis.set_axis_off()
-    for axis, domain in zip(axes.flat, domains, strict=False):
-        base = select(rows, change="default", domain=domain)
+    for axis, (title, cells) in zip(axes.flat, shown.items(), strict=False):
         for i, change in enumerate(changes):
-            ratio = _ratio(select(rows, change=change, domain=domain), base)
-            if ratio.value is None:
-                continue
-            low, high = ratio.interval or (ratio.value, ratio.value)
-            worse = low > 0
-            better = high < 0
-            colour = "C1" if worse else "C2" if better else "C0"
-            axis.plot(np.exp([low, high]), [i, i], color=colour, linewidth=2)
-            axis.plot(
-                np.exp(ratio.value), i, "o" if not (worse or better) else "D", color=colour, markersize=5
-            )
+            ratio = _ratio(rows, change, cells)
+            if ratio.value is not None:
+                _draw(axis, i, ratio.value, *(ratio.interval or (ratio.value, ratio.value)))
         axis.axvline(1, color="C7", linewidth=1, linestyle=":")
-        axis.set(title=domain, xscale="log", yticks=range(len(changes)), yticklabels=changes)
+        axis.set(title=title, xscale="log", yticks=range(len(changes)), yticklabels=changes)
         axis.set_xticks([0.5, 1, 2, 5, 20], ["0.5", "1", "2", "5", "20"])
         axis.minorticks_off()
         axis.set_ylim(len(changes) - 0.5, -0.5)
     drawing.supxlabel("episodes to the first goal, changed / default (geometric mean, 95%)", fontsize=9.5)
     return drawing
+
+
+def _draw(axis, height: int, value: float, low: float, high: float) -> None:
+    """An interval on the axis of ratios; a diamond where it does not hold 1."""
+    colour = "C1" if low > 0 else "C2" if high < 0 else "C0"
+    axis.plot(np.exp([low, high]), [height, height], color=colour, linewidth=2)
+    axis.plot(np.exp(value), height, "o" if low <= 0 <= high else "D", color=colour, markersize=5)
 
 
 NOTES = (

@@ -32,6 +32,9 @@ def _settings(agent: str, length: int, steps: int, sparsity: float) -> dict:
     cut at twice the chain's length: the paper's preset plans, and ours draws fresh features, between them."""
     horizon = 2 * length if agent.startswith("emuq") else steps
     settings = {"length": length, "sparsity": sparsity, "horizon": horizon, "episodes": -(-steps // horizon)}
+    if agent == "emuq-paper":
+        # The paper gives no number for the chain, and a kernel of l_S = 0.3 in one dimension needs few.
+        settings["options"] = (("features", 100),)
     if agent.startswith("epsilon"):
         first = agent.endswith("first")
         settings |= {"epsilon": EPSILON_FIRST if first else EPSILON, "ties": "first" if first else "random"}

@@ -9,7 +9,7 @@ import numpy as np
 
 from emuq.experiments import plots, statistics
 from emuq.experiments.base import Claim, Experiment, Result, Row, Table, select
-from emuq.run.spec import RunSpec
+from emuq.run.spec import LONG_REVISIONS, RunSpec
 
 NAME, RUNS, EPISODES, HORIZON = "fig7", 30, 10, 500
 AGENTS = {"emuq-paper": "EMU-Q, paper's preset", "emuq": "EMU-Q, default"}
@@ -22,10 +22,13 @@ LAST = 3
 
 def specs(seeds: Sequence[int]) -> tuple[RunSpec, ...]:
     return tuple(
-        RunSpec.of(NAME, agent, "MountainCar", seed, episodes=EPISODES, horizon=HORIZON)
+        RunSpec.of(
+            NAME, agent, "MountainCar", seed, revision=LONG_REVISIONS[agent],
+            episodes=EPISODES, horizon=HORIZON,
+        )
         for agent in AGENTS
         for seed in seeds
-    )
+    )  # fmt: skip
 
 
 def execute(specs: Sequence[RunSpec]) -> list[Result]:

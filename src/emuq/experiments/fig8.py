@@ -9,7 +9,7 @@ import numpy as np
 
 from emuq.experiments import plots, statistics
 from emuq.experiments.base import Claim, Experiment, Result, Row, Table, paired, select
-from emuq.run.spec import RunSpec
+from emuq.run.spec import LONG_REVISIONS, RunSpec
 
 NAME, RUNS, EPISODES, HORIZON, FEATURES = "fig8", 10, 200, 50, 600
 AGENTS = {
@@ -26,10 +26,13 @@ WINDOW = 10  # episodes over which the curve is averaged
 
 def specs(seeds: Sequence[int]) -> tuple[RunSpec, ...]:
     return tuple(
-        RunSpec.of(NAME, agent, "Jaco", seed, episodes=EPISODES, horizon=HORIZON, **_settings(agent))
+        RunSpec.of(
+            NAME, agent, "Jaco", seed, revision=LONG_REVISIONS.get(agent),
+            episodes=EPISODES, horizon=HORIZON, **_settings(agent),
+        )
         for agent in AGENTS
         for seed in seeds
-    )
+    )  # fmt: skip
 
 
 def _settings(agent: str) -> dict:
