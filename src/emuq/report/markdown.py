@@ -28,7 +28,7 @@ def markdown(report: Report, figures: dict[str, bool]) -> str:
         "",
         "## Ledger",
         "",
-        *_table(
+        *pipe_table(
             ("experiment", "claim", "measured", "verdict"),
             [
                 (
@@ -57,7 +57,7 @@ def _section(section: Section, has_figure: bool) -> list[str]:
     if experiment.notes:
         lines += ["", experiment.notes]
     for table in section.tables:
-        lines += ["", f"**{table.title}**", "", *_table(table.header, table.rows)]
+        lines += ["", f"**{table.title}**", "", *pipe_table(table.header, table.rows)]
         lines += ["", table.note] if table.note else []
     if has_figure:
         name = f"figures/{experiment.name}"
@@ -77,7 +77,8 @@ def _origin(report: Report) -> list[str]:
             "Again: `emuq reproduce`, then `emuq report results`."]  # fmt: skip
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def pipe_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a Markdown table."""
     body = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
     return [_line(header), _line("---" for _ in header), *(_line(row) for row in body)]
 
@@ -111,7 +112,7 @@ def readme_table(answer: dict[str, Any]) -> str:
         [
             "Runs that find the goal within 100 episodes, and the mean number of episodes they need (sd):",
             "",
-            *_table(table.header, table.rows),
+            *pipe_table(table.header, table.rows),
             "",
             f"Of {len(answer['claims'])} claims checked, the paper's and comparisons with chance: {counts}.",
         ]
