@@ -88,7 +88,7 @@ def test_verdicts_tables_and_figure_of_the_ablation():
     rows = [row(spec) for spec in ablation.specs(range(6)) if spec.domain in ("Hopper", "MountainCar")]
     found = {claim.claim.split(": ")[1]: claim.verdict for claim in ablation.claims(rows)}
     assert found["U ends at 0"] == "reproduced"
-    assert found["no clipping"] != "reproduced"
+    assert found["observations not clipped"] != "reproduced"
     (table,) = ablation.tables(rows)
     assert table.rows[list(ablation.CHANGES).index("U ends at 0")][2] == "100.0 (0/6)"
     assert ablation.figure(rows).axes

@@ -108,7 +108,7 @@ def test_targets_lie_within_reach_and_apart_from_the_start():
         observation, info = env.reset(seed=seed)
         assert np.array_equal(observation[4:], env.target)
         assert info["distance"] > APART - 0.02
-        assert env._reach._gap(env.target) < 0.01 if seed < 3 else env.target[2] > 0
+        assert env._reach.gap(env.target) < 0.01 if seed < 3 else env.target[2] > 0
         targets.append(env.target.copy())
     assert np.std(targets, axis=0).min() > 0.03, "all over the reachable space"
     one, two, other = Jaco(target_seed=5), Jaco(target_seed=5), Jaco(target_seed=6)
@@ -149,6 +149,29 @@ def test_jammed_joints_stand_still_and_keep_their_places():
     assert np.all(observation[6:] > 0.1), "repaired"
     with pytest.raises(InputError, match="joint 3 is locked already"):
         Jaco().jam((3,))
+
+
+def test_a_joint_may_be_stuck_off_its_place():
+    env, whole = Jaco(locked=(4, 5, 6)), Jaco()
+    env.jam({3: -0.4})
+    observation, _ = env.reset(seed=0)
+    assert observation[2] == pytest.approx(arm.HOME[2] - 0.4)
+    whole.reset(seed=0)
+    tip = whole._tip.copy()
+    whole.jam({3: -0.4})  # a locked one, too: the hand is elsewhere
+    whole.reset(seed=0)
+    assert np.linalg.norm(whole._tip - tip) > 0.1
+    with pytest.raises(InputError, match="joint 3 is to be stuck at 2.0: expected up to 1.047 rad"):
+        whole.jam({3: 2.0})
+
+
+def test_it_knows_whether_the_target_is_within_reach():
+    env = Jaco()
+    assert env.reachable()
+    env.jam({3: 1.0})
+    assert not env.reachable()
+    env.jam((1,))
+    assert not env.reachable(), "no arm in one plane"
 
 
 @pytest.mark.parametrize(

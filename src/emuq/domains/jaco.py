@@ -7,7 +7,7 @@ substeps of MuJoCo. An episode of 50 steps lasts 7.5 s.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -55,7 +55,7 @@ class Jaco(gym.Env):
         self.working = tuple(joint for joint in arm.JOINTS if joint not in self.locked)
         if not self.working:
             raise InputError("locked is all six joints: expected one at least to work")
-        self.jammed: tuple[int, ...] = ()
+        self.jammed: dict[int, float] = {}
         self._mujoco = arm.simulator()
         self._assemble()
         self._reach = Reach(self.model, self.working, self.tolerance)
@@ -68,18 +68,30 @@ class Jaco(gym.Env):
             self.target = self._reach.draw(np.random.default_rng(_seed(target_seed)))
         self._spaces()
 
-    def jam(self, joints: Iterable[int] = ()) -> None:
-        """From the next reset on, these working joints are stuck at home; none: all work again.
+    def jam(self, joints: Iterable[int] | Mapping[int, float] = ()) -> None:
+        """From the next reset on, these joints are stuck at home, or so many radians from it; none: as at first.
 
-        They keep their places in observation and action, so that an agent may go on learning: their
-        angles stand still and their torques do nothing.
+        Working joints keep their places in observation and action, so that an agent may go on learning:
+        their angles stand still and their torques do nothing. A locked joint may be stuck elsewhere.
         """
         jammed = _joints("joints", joints)
-        for joint in jammed:
-            if joint not in self.working:
-                raise InputError(f"joint {joint} is locked already: expected some of {self.working}")
-        self.jammed = jammed
+        angles = {joint: float(joints[joint]) if isinstance(joints, Mapping) else 0.0 for joint in jammed}
+        for joint, angle in angles.items():
+            if not abs(angle) <= arm.SPAN:
+                raise InputError(
+                    f"joint {joint} is to be stuck at {angle}: expected up to {arm.SPAN:.3f} rad"
+                )
+            if joint not in self.working and angle == 0:
+                raise InputError(
+                    f"joint {joint} is locked already: expected some of {self.working}, or an angle"
+                )
+        self.jammed = angles
         self._assemble()
+
+    def reachable(self) -> bool:
+        """Whether the joints that move now can bring the fingertips to the target."""
+        moving = [joint for joint in self.working if joint not in self.jammed]
+        return Reach(self.model, moving, self.tolerance).gap(self.target) < self.tolerance
 
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[np.ndarray, dict]:
         super().reset(seed=seed)
@@ -125,7 +137,7 @@ class Jaco(gym.Env):
     def _assemble(self) -> None:
         """The model of what moves now."""
         moving = [joint for joint in self.working if joint not in self.jammed]
-        self.model = arm.build(moving, self.tolerance)
+        self.model = arm.build(moving, self.tolerance, self.jammed)
         self.data = self._mujoco.MjData(self.model)
         self._moving = np.array(moving, int) - 1
         self._slots = np.array([self.working.index(joint) for joint in moving], int)
@@ -158,6 +170,9 @@ class Jaco(gym.Env):
 
     def _observe(self) -> np.ndarray:
         out, number = self._observation.copy(), len(self.working)
+        for joint, angle in self.jammed.items():
+            if joint in self.working:
+                out[self.working.index(joint)] += angle
         out[self._slots] = self.data.qpos
         out[self._slots + number] = self.data.qvel
         if self._target_of == "episode":

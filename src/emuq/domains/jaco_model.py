@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +54,8 @@ def assets() -> Path:
     return Path(found.submodule_search_locations[0]) / "third_party" / "kinova"
 
 
-def build(moving: Collection[int], tolerance: float) -> Any:
-    """The arm with motors on the `moving` joints and the others welded at home, exactly."""
+def build(moving: Collection[int], tolerance: float, stuck: Mapping[int, float] | None = None) -> Any:
+    """The arm with motors on the `moving` joints and the others welded at home, or `stuck` so far from it."""
     mujoco = simulator()
     folder = assets()
     spec, hand = (mujoco.MjSpec.from_file(str(folder / f"jaco_{part}.xml")) for part in ("arm", "hand"))
@@ -63,7 +63,8 @@ def build(moving: Collection[int], tolerance: float) -> Any:
     for joint in spec.joints:
         number = int(joint.name[-1])
         if joint.name.startswith("hand/") or number not in moving:
-            angle = FINGERS if joint.name.startswith("hand/") else HOME[number - 1]
+            home = HOME[number - 1] + (stuck or {}).get(number, 0.0)
+            angle = FINGERS if joint.name.startswith("hand/") else home
             _turn(mujoco, joint.parent, angle)
             spec.delete(joint)
         else:

@@ -57,7 +57,7 @@ class Reach:
             point = np.empty(0)
         if point.shape != (3,):
             raise InputError(f"target is {target!r}: expected 'run', 'episode' or three numbers, in metres")
-        gap = self._gap(finite(point, "target"))
+        gap = self.gap(finite(point, "target"))
         if gap >= self._tolerance:
             raise InputError(
                 f"target is {gap:.2f} m out of reach: expected a point that the working joints reach within "
@@ -65,7 +65,7 @@ class Reach:
             )
         return point
 
-    def _gap(self, point: np.ndarray) -> float:
+    def gap(self, point: np.ndarray) -> float:
         """The distance that is left when the fingertips come as near as they can."""
         from scipy.optimize import least_squares
 
