@@ -161,7 +161,7 @@ def test_a_joint_may_be_stuck_off_its_place():
     whole.jam({3: -0.4})  # a locked one, too: the hand is elsewhere
     whole.reset(seed=0)
     assert np.linalg.norm(whole._tip - tip) > 0.1
-    with pytest.raises(InputError, match="joint 3 is to be stuck at 2.0: expected up to 1.047 rad"):
+    with pytest.raises(InputError, match=r"joint 3 is to be stuck at 2\.0: expected up to 1\.047 rad"):
         whole.jam({3: 2.0})
 
 
