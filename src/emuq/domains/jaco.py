@@ -69,7 +69,7 @@ class Jaco(gym.Env):
         self._spaces()
 
     def jam(self, joints: Iterable[int] | Mapping[int, float] = ()) -> None:
-        """From the next reset on, these joints are stuck at home, or at an angle (rad) from it; none: repaired.
+        """From the next reset on, these joints are stuck at home or an angle (rad) off it; none: repaired.
 
         Working joints keep their places in observation and action, so that an agent may go on learning:
         their angles stand still and their torques do nothing. A locked joint may be stuck elsewhere.

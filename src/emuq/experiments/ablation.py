@@ -80,7 +80,7 @@ def tables(rows: Sequence[Row]) -> list[Table]:
             body.append((change, *(_cell(cell) for cell in cells), ratio))
     note = (
         "Mean episodes to the first goal, a run without one counted as 100; n/N where some found none. Last: "
-        "episodes changed / default, the geometric mean over all domains (paired by seed) and its 95% interval."
+        "episodes changed / default, geometric mean over all domains (paired by seed), with a 95% interval."
     )
     return [Table("Each change alone", ("changed alone", *domains, "all: ratio"), tuple(body), note)]
 
