@@ -114,7 +114,7 @@ def readme_table(answer: dict[str, Any]) -> str:
             "",
             *pipe_table(table.header, table.rows),
             "",
-            f"Of {len(answer['claims'])} claims checked, the paper's and comparisons with chance: {counts}.",
+            f"Of {len(answer['claims'])} claims checked, the paper's and our own: {counts}.",
         ]
     )
 
