@@ -182,23 +182,24 @@ def _curves(rows: Sequence[Row], setting: str, axes) -> None:
     for i, (agent, label) in enumerate(AGENTS.items()):
         if cells := _by(rows, agent, setting):
             plots.points(axes, list(cells), [_steps(cell) for cell in cells.values()], label, i)
-    axes.legend()
 
 
 def figure_b(rows: Sequence[Row]):
-    drawing, (left, right) = plots.panels(2, width=4.0, height=3.2)
-    _curves([row for row in rows if row.spec.agent.startswith("emuq")], "length", left)
+    drawing, (left, right) = plots.panels(2, width=4.0, height=3.4)
+    ours = select(rows, agent="emuq") or rows
+    _curves(ours, "length", left)
     _curves(rows, "length", right)
-    left.set(
-        xlabel="length of the chain", ylabel="steps to the goal", title="EMU-Q, linear axes", ylim=(0, None)
-    )
+    title = f"{AGENTS[ours[0].spec.agent]}, linear axes"
+    left.set(xlabel="length of the chain", ylabel="steps to the goal", title=title, ylim=(0, None))
     right.set(xlabel="length of the chain", title="all, logarithmic steps", yscale="log")
+    drawing.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return drawing
 
 
 def figure_c(rows: Sequence[Row]):
     drawing, axes = plots.panels(1, width=5.4, height=3.2)
     _curves(rows, "sparsity", axes)
+    axes.legend()
     axes.set(xlabel="sparsity p (1: goal-only)", ylabel="steps to the goal", ylim=(0, 1.05 * STEPS_C))
     return drawing
 

@@ -166,5 +166,6 @@ EXPERIMENTS = (
         "sensitivity", "Figure 2a and table 1 around the values that the paper leaves open", RUNS, specs,
         common.execute, claims, common.group, tables, figure,
         varies=("discount", "kappa", "epsilon", "initial", "horizon", "ties", "freeze"), notes=common.NOTES,
+        beyond=True,
     ),
 )  # fmt: skip
