@@ -172,6 +172,8 @@ def test_it_knows_whether_the_target_is_within_reach():
     assert not env.reachable()
     env.jam((1,))
     assert not env.reachable(), "no arm in one plane"
+    env.jam((1, 2))
+    assert not env.reachable(), "nothing moves"
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,7 @@ class Options:
     improvements: int = 2  # policy improvements a plan while exploring
     exploiting_improvements: int = 4  # and while exploiting
     sweeps: int = 12  # at most, for each improvement: far more explores worse (see docs/design.md)
-    table: int = (
-        8192  # transitions up to which every sweep is clipped, O(N M) each; beyond, O(M^2), unclipped
-    )
+    table: int = 8192  # transitions up to which every sweep is clipped, O(N M) each; beyond it is O(M^2)
     tolerance: float = 1e-4
     exploration_end: Literal["reset", "state", "zero"] = "reset"  # where U goes on after a terminal state
     reset_cost: int = 0  # steps without discovery that a reset is worth to U

@@ -87,11 +87,11 @@ class Jaco(gym.Env):
                 )
         self.jammed = angles
         self._assemble()
+        self._stand_still()
 
     def reachable(self) -> bool:
         """Whether the joints that move now can bring the fingertips to the target."""
-        moving = [joint for joint in self.working if joint not in self.jammed]
-        return Reach(self.model, moving, self.tolerance).gap(self.target) < self.tolerance
+        return Reach(self.model, self._moving + 1, self.tolerance).gap(self.target) < self.tolerance
 
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[np.ndarray, dict]:
         super().reset(seed=seed)
@@ -148,7 +148,7 @@ class Jaco(gym.Env):
 
     def _spaces(self) -> None:
         index = np.array(self.working) - 1
-        home, speed = arm.HOME[index], arm.SPEED[index]
+        speed = arm.SPEED[index]
         low, high = arm.SPANS[index].T
         # A blow may pass the limit of speed. Agents scale with the same bounds: a velocity settles within
         # a step or two, and says little that is worth resolving.
@@ -166,13 +166,16 @@ class Jaco(gym.Env):
         self._torque = arm.TORQUE[index]
         self._low, self._high = -np.ones(len(index)), np.ones(len(index))
         self.action_space = gym.spaces.Box(self._low, self._high, dtype=np.float64)
-        self._observation = np.r_[home, 0 * home, self.target if self._target_of == "episode" else ()]
+        self._stand_still()
+
+    def _stand_still(self) -> None:
+        """What is observed of an arm that does not move: the moving joints are filled in at each step."""
+        angles = [arm.HOME[joint - 1] + self.jammed.get(joint, 0.0) for joint in self.working]
+        target = self.target if self._target_of == "episode" else ()
+        self._observation = np.r_[angles, np.zeros(len(angles)), target]
 
     def _observe(self) -> np.ndarray:
         out, number = self._observation.copy(), len(self.working)
-        for joint, angle in self.jammed.items():
-            if joint in self.working:
-                out[self.working.index(joint)] += angle
         out[self._slots] = self.data.qpos
         out[self._slots + number] = self.data.qvel
         if self._target_of == "episode":

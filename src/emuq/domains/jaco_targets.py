@@ -69,6 +69,8 @@ class Reach:
         """The distance that is left when the fingertips come as near as they can."""
         from scipy.optimize import least_squares
 
+        if not len(self._low):
+            return float(np.linalg.norm(self._start - point))
         rng = np.random.default_rng(0)
         configurations = rng.uniform(self._low, self._high, (SAMPLES, len(self._low)))
         distances = [np.linalg.norm(self.tip(c) - point) for c in configurations]
