@@ -18,7 +18,7 @@ SAMPLES = 4096  # configurations among which a given target's nearest is sought
 class Reach:
     """What the `working` joints of a model reach, from home, without a collision."""
 
-    def __init__(self, model: Any, working: Sequence[int], tolerance: float) -> None:
+    def __init__(self, model: Any, working: Sequence[int] | np.ndarray, tolerance: float) -> None:
         self._mujoco = arm.simulator()
         self._model, self._data = model, self._mujoco.MjData(model)
         index = np.array(working) - 1
