@@ -16,6 +16,7 @@ from emuq.agents.emuq_options import PAPER, Options
 from emuq.bellman import Rules, balance
 from emuq.expectation import quadratic_form
 from emuq.features import Features, action_part, random_fourier, state_part
+from emuq.precision import double
 from reference import Reference
 
 pytestmark = pytest.mark.usefixtures("x64")
@@ -228,3 +229,25 @@ def test_kappa_zero_is_q_alone_and_infinity_is_u_alone():
     np.testing.assert_array_equal(balance(q, u, jnp.asarray(0.0)), q)
     np.testing.assert_array_equal(balance(q, u, jnp.asarray(jnp.inf)), u)
     np.testing.assert_array_equal(balance(q, u, jnp.asarray(2.0)), q + 2 * u)
+
+
+def test_returns_are_known_where_an_episode_ended_by_itself():
+    with double():
+        data = transitions.empty(12, 1, 1)
+
+        def episode(data, rewards, terminal, over=True):
+            for i, reward in enumerate(rewards):
+                data = transitions.append(
+                    data, [0.0], [0.0], reward, [0.0], terminal and i + 1 == len(rewards)
+                )
+            return transitions.end(data, over)
+
+        data = episode(data, [0.0, 1.0, 2.0], terminal=True)
+        data = episode(data, [5.0, 5.0], terminal=False)  # cut short: what follows is another episode
+        data = episode(data, [0.0, -1.0], terminal=True)
+        data = episode(data, [3.0], terminal=False, over=False)  # still going on
+        found = np.asarray(transitions.returns(data, 0.5))
+    unknown = -np.inf
+    np.testing.assert_array_equal(found[:8], [1.0, 2.0, 2.0, unknown, unknown, -0.5, -1.0, unknown])
+    assert np.all(found[8:] == unknown)
+    assert not np.any(transitions.end(transitions.empty(4, 1, 1)).ended)

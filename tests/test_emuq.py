@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import gymnasium as gym
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +14,6 @@ from emuq import domains
 from emuq.agents import emuq_core as core
 from emuq.agents import emuq_fresh
 from emuq.agents import emuq_step as step
-from emuq.agents import held as holding
 from emuq.agents.emuq_options import Options
 from emuq.errors import InputError
 from emuq.features import state_part
@@ -262,7 +263,7 @@ def test_fresh_features_keep_the_values_and_the_data():
     before, points = agent._state, agent._state.data.states[:50].astype(float)
     actions = np.asarray(before.data.actions[:50], dtype=float)
     with double():
-        new = emuq_fresh.basis(agent.seed, 2, False, agent.settings, 2, agent._actions)
+        (new,) = emuq_fresh.bases(agent.seed, agent.history, 1.0, agent.settings, 2, agent._actions)
         after = emuq_fresh.redraw(before, new, agent.settings)
         old, kept = (core.values(state, points, actions)[1] for state in (before, after))
     frequencies = [np.asarray(s.basis.features.state_frequencies) for s in (before, after)]
@@ -272,7 +273,7 @@ def test_fresh_features_keep_the_values_and_the_data():
     assert np.mean(np.abs(np.asarray(old) - np.asarray(kept))) < 0.1 * np.ptp(np.asarray(old)) + 0.5
 
 
-def test_features_are_drawn_anew_while_exploring_and_once_as_exploiting_begins():
+def test_features_are_drawn_anew_while_exploring_as_exploiting_begins_and_after_a_miss():
     agent = car(kappa=1.0)
 
     def drawn(kappa):
@@ -282,9 +283,56 @@ def test_features_are_drawn_anew_while_exploring_and_once_as_exploiting_begins()
 
     first, exploiting = drawn(1.0), drawn(0.0)
     assert np.median(np.abs(exploiting)) < 0.5 * np.median(np.abs(first))  # coarse at once
-    np.testing.assert_array_equal(exploiting, drawn(0.0))
-    agent._state = agent._state._replace(held=holding.nothing(agent.settings.features))
-    assert not np.allclose(exploiting, drawn(1.0))
+    again = drawn(0.0)
+    assert np.allclose(exploiting, again) == agent.history[-2].goal  # anew after a miss only
+    assert not np.allclose(again, drawn(1.0))
+
+
+def test_what_is_held_keeps_its_features_when_others_are_drawn():
+    agent = car(kappa=1.0)
+    agent.learn(episodes=1, progress=False)
+    state = agent._state
+    with double():
+        mine = core.live(state)
+        kept = state.held._replace(policy=mine, trials=np.int32(1), wins=np.int32(1))
+        state = state._replace(held=kept)
+        q = np.asarray(core.values(state, state.data.states[:9].astype(float), np.zeros((9, 1)))[0])
+        (new,) = emuq_fresh.bases(agent.seed, agent.history, 1.0, agent.settings, 2, agent._actions)
+        after = step.renew(state, [new], 1.0, agent.settings)
+        assert not np.allclose(core.live(after).features.state_frequencies, mine.features.state_frequencies)
+        still = core.values(after, after.data.states[:9].astype(float), np.zeros((9, 1)))[0]
+    np.testing.assert_array_equal(q, np.asarray(still))
+
+
+def test_of_several_draws_to_exploit_the_one_that_fits_the_returns_is_kept():
+    agent = emuq.EMUQ(gym.make("emuq/SinglePendulum-v0", max_episode_steps=200), **SMALL)
+    agent.learn(episodes=3, progress=False)
+    assert agent.history.first_goal
+    with double():
+        draws = emuq_fresh.bases(agent.seed, agent.history, 0.0, agent.settings, 3, agent._actions)
+        assert len(draws) == agent.settings.draws > 1
+        fits = [
+            float(step.misfit(step.renew(agent._state, [draw], 0.0, agent.settings), agent.settings))
+            for draw in draws
+        ]
+        best = step.renew(agent._state, draws, 0.0, agent.settings)
+        assert float(step.misfit(best, agent.settings)) == min(fits) < max(fits)
+
+
+def test_a_value_is_at_least_the_return_seen_and_lower_where_q_is_uncertain():
+    agent = emuq.EMUQ(gym.make("emuq/SinglePendulum-v0", max_episode_steps=200), **SMALL)
+    agent.learn(episodes=3, progress=False)
+    means = {}
+    for name, change in {"none": {"returns": False}, "returns": {}, "both": {"caution": 0.3}}.items():
+        options = dataclasses.replace(agent.settings, **({"caution": 0.0} | change))
+        with double():
+            state = core.plan(agent._state, 0.0, options)
+            data = state.data
+            rows = slice(int(data.count))
+            q = state.basis.features(data.states[rows].astype(float), data.actions[rows].astype(float))
+            means[name] = float(np.mean(q @ state.blocked.weights[:, 0]))
+    assert means["none"] < means["returns"]
+    assert means["both"] < means["returns"]
 
 
 def test_what_lies_outside_the_bounds_counts_as_at_them():

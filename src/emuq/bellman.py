@@ -4,6 +4,9 @@
 
 with pi(s) = argmax Q + kappa U, and pi_Q the same or argmax Q. Q stops at a terminal transition. U does not:
 its next state there is whatever the caller stored. Bootstrapped values are clipped to what rewards allow.
+
+To exploit, Q is made with care: t_Q = max(G, r + gamma (Q(s', pi_Q(s')) - c sd(s'))), with G the return
+that was seen to follow, where an episode ended by itself, and sd(s') the deviation of Q over all actions.
 """
 
 from __future__ import annotations
@@ -45,6 +48,13 @@ class Rules:
         return self.discount if self.exploration_discount is None else self.exploration_discount
 
 
+class Care(NamedTuple):
+    """What exploiting adds to Q's targets. While exploring `returns` are -inf and `caution` is 0."""
+
+    returns: Float[Array, " n"]
+    caution: Float[Array, ""]  # c, times the largest deviation: sd = sqrt(V_max (r^e + 1))
+
+
 class Backup(NamedTuple):
     """A chunk of transitions under the greedy policies: t = rewards + gamma goes_on * next values."""
 
@@ -53,12 +63,23 @@ class Backup(NamedTuple):
     next_u: Float[Array, "n m"]
     goes_on: Float[Array, "n 2"]  # the factors on the next values of Q and U: 0 where one stops
     rewards: Float[Array, "n 2"]  # r and r^e
+    least: Float[Array, "n 2"] | None  # targets are at least this; None: no care
+    doubt: Float[Array, "n 2"] | None  # taken off the next values
 
     def next_values(self, weights: Float[Array, "2 m"]) -> Float[Array, "n 2"]:
         """Q(s', pi_Q(s')) and U(s', pi(s')), 0 where they stop."""
         if self.next_q is None:
-            return (self.next_u @ weights.T) * self.goes_on
-        return jnp.stack([self.next_q @ weights[0], self.next_u @ weights[1]], axis=-1) * self.goes_on
+            values = self.next_u @ weights.T
+        else:
+            values = jnp.stack([self.next_q @ weights[0], self.next_u @ weights[1]], axis=-1)
+        return (values if self.doubt is None else values - self.doubt) * self.goes_on
+
+    def targets(
+        self, weights: Float[Array, "2 m"], discounts: Float[Array, " 2"], low: Array, high: Array
+    ) -> Float[Array, "n 2"]:
+        """t_Q and t_U, from next values clipped to [low, high]."""
+        found = self.rewards + discounts * jnp.clip(self.next_values(weights), low, high)
+        return found if self.least is None else jnp.maximum(found, self.least)
 
 
 def balance(q: Float[Array, "*n"], u: Float[Array, "*n"], kappa: Float[Array, ""]) -> Float[Array, "*n"]:
@@ -123,12 +144,19 @@ def backup(
     u_weights: Float[Array, " m"],
     kappa: Float[Array, ""],
     rules: Rules,
+    care: Care | None = None,
 ) -> Backup:
     """What chunk `index` of the data contributes; rows that are not data are 0. O(n K M)."""
     dtype = q_weights.dtype
     rows, mask = transitions.chunk(data, index, rules.chunk)
     states, actions, following = (x.astype(dtype) for x in (rows.states, rows.actions, rows.next_states))
     intrinsic = jax.lax.dynamic_slice_in_dim(exploration, index * rules.chunk, rules.chunk)
+    least = doubt = None
+    if care is not None:
+        seen = jax.lax.dynamic_slice_in_dim(care.returns, index * rules.chunk, rules.chunk)
+        least = jnp.stack([seen, jnp.full_like(seen, -jnp.inf)], axis=-1)
+        spread = care.caution * jnp.sqrt(intrinsic + 1.0)
+        doubt = jnp.stack([spread, jnp.zeros_like(spread)], axis=-1)
     intrinsic, u_goes_on = restart(intrinsic, rows.terminal, rules)
     part = state_part(features, following)
 
@@ -144,4 +172,5 @@ def backup(
         next_q, next_u = None, following_at(jnp.argmax(balanced, axis=-1))
     goes_on = jnp.stack([1.0 - rows.terminal.astype(dtype), u_goes_on], axis=-1)
     rewards = jnp.stack([rows.rewards.astype(dtype), intrinsic], axis=-1)
-    return Backup(features(states, actions) * mask[:, None], next_q, next_u, goes_on, rewards * mask[:, None])
+    phi = features(states, actions) * mask[:, None]
+    return Backup(phi, next_q, next_u, goes_on, rewards * mask[:, None], least, doubt)

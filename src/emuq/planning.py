@@ -7,8 +7,9 @@ lie on both sides of 1. Clipped at every sweep, values stay within what rewards 
 
 Up to `rules.table` transitions the features of a policy are kept in memory, and a sweep reads them: O(N M).
 Beyond, they are visited once a policy, in chunks, for A = beta S Phi'Phi_next; a sweep m <- b + gamma A m
-then costs M^2, whatever N, is clipped only where a policy begins, and ends when steps begin to grow. Memory
-is O(N d + M^2) in either case, and more data never recompile.
+then costs M^2, whatever N, is clipped only where a policy begins (and only there raised to the returns that
+were seen), and ends when steps begin to grow. Memory is O(N d + M^2) in either case, and more data never
+recompile.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from emuq.bellman import Backup, Rules, backup, num_chunks
+from emuq.bellman import Backup, Care, Rules, backup, num_chunks
 from emuq.features import Features, Part
 from emuq.transitions import Transitions
 
@@ -63,6 +64,7 @@ def policy_iteration(
     q_bounds: Float[Array, " 2"],
     rules: Rules,
     exploiting: Bool[Array, ""] | bool = False,
+    care: Care | None = None,
 ) -> Plan:
     """Greedy policies on all stored next states, then their evaluation, several times. `solver` is beta S."""
     dtype = q_weights.dtype
@@ -73,7 +75,7 @@ def policy_iteration(
         def improve(_, plan: Plan) -> Plan:
             def rows(i) -> Backup:
                 q, u = plan.q_weights, plan.u_weights
-                return backup(features, candidates, data, exploration, i, q, u, kappa, rules)
+                return backup(features, candidates, data, exploration, i, q, u, kappa, rules, care)
 
             return evaluate(rows, plan, solver, num_chunks(data, rules.chunk), q_bounds, rules)
 
@@ -114,8 +116,7 @@ def tabled(
     def sweep(weights: Array) -> Array:
         def add(i, total):
             chunk: Backup = jax.tree.map(lambda table: table[i], tables)
-            targets = chunk.rewards + discounts * jnp.clip(chunk.next_values(weights), low, high)
-            return total + targets.T @ chunk.phi
+            return total + chunk.targets(weights, discounts, low, high).T @ chunk.phi
 
         return jax.lax.fori_loop(0, chunks, add, jnp.zeros((2, m), dtype)) @ solver  # S is symmetric
 
@@ -140,13 +141,15 @@ def streamed(
 
     def add(i, sums: Sums) -> Sums:
         chunk = rows(i)
-        targets = chunk.rewards + discounts * jnp.clip(chunk.next_values(weights), low, high)
         next_q, next_u = _products(chunk)
+        rewards = chunk.rewards
+        if chunk.doubt is not None:
+            rewards = rewards - discounts * chunk.doubt * chunk.goes_on
         return Sums(
             sums.next_q + next_q,
             sums.next_u + next_u,
-            sums.rewards + chunk.phi.T @ chunk.rewards,
-            sums.targets + chunk.phi.T @ targets,
+            sums.rewards + chunk.phi.T @ rewards,
+            sums.targets + chunk.phi.T @ chunk.targets(weights, discounts, low, high),
         )
 
     zero = Sums(*(jnp.zeros(shape, dtype) for shape in ((m, m), (m, m), (m, 2), (m, 2))))

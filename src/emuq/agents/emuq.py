@@ -157,10 +157,9 @@ class EMUQ(Agent):
 
     def _finish(self, episode: Episode) -> None:
         with double():
-            if self.settings.hold:
-                self._state = step.finish(
-                    self._state, np.int32(episode.length), episode.goal, self._exploited, self.settings
-                )
+            self._state = step.finish(
+                self._state, np.int32(episode.length), episode.goal, self._exploited, self.settings
+            )
         if self.settings.plan_at_end and self._planned < self._count:
             self.plan()
 
@@ -180,10 +179,10 @@ class EMUQ(Agent):
     # ------------------------------------------------------------------------------------------------
 
     def _redraw(self) -> None:
-        which = self.seed, len(self.history), self.kappa == 0
-        new = emuq_fresh.basis(*which, self.settings, self._scaling.dim, self._actions)
-        self._state = step.redraw(self._state, new, self.settings)
-        self.plan()
+        which = self.seed, self.history, self.kappa
+        new = emuq_fresh.bases(*which, self.settings, self._scaling.dim, self._actions)
+        self._state = step.renew(self._state, new, self.kappa, self.settings)
+        self._used, self._planned = 0, self._count
 
     def _due(self) -> bool:
         due = self.settings.next_plan(self._planned)

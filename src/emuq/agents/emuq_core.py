@@ -22,7 +22,8 @@ from emuq.agents import held as holding
 from emuq.agents.emuq_options import Options
 from emuq.agents.emuq_refit import refit
 from emuq.agents.emuq_state import Basis, Moving, State, draw_basis, init, join, read, split, streams
-from emuq.bellman import balance, exploration_rewards, restart, widen
+from emuq.agents.held import Held, Policy
+from emuq.bellman import Care, balance, exploration_rewards, restart, widen
 from emuq.expectation import angles, expected_variance, quadratic_form, rounded
 from emuq.features import Part, combine, scores, state_part
 from emuq.planning import policy_iteration
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
 
 __all__ = [
-    "Moving", "State", "act", "begin", "draw_basis", "exploration_reward", "finish", "fold", "folded",
-    "greedy", "init", "join", "learn", "observe", "plan", "read", "split", "stored", "streams", "values",
+    "Basis", "Moving", "State", "act", "begin", "draw_basis", "exploration_reward", "finish", "fold",
+    "folded", "greedy", "init", "join", "learn", "live", "observe", "plan", "read", "retry", "settled",
+    "split", "stored", "streams", "values",
 ]  # fmt: skip
 
 
@@ -46,14 +48,14 @@ def begin(state: State, observation: Float[Array, " ds"]) -> State:
 def act(state: State, observation: Float[Array, " ds"], kappa: Float[Array, ""]) -> Int[Array, ""]:
     """argmax over the candidates of Q + kappa U (equation 13), as an index; O(K M).
 
-    While learning at kappa = 0, an episode may try weights before they are trusted (see `held`).
+    While learning at kappa = 0, an episode may try a policy before it is trusted (see `held`).
     """
-    return _greedy(state, holding.acting(state.held, _live(state)), observation, kappa)
+    return _greedy(state, holding.acting(state.held, live(state)), observation, kappa)
 
 
 def greedy(state: State, observation: Float[Array, " ds"], kappa: Float[Array, ""]) -> Int[Array, ""]:
-    """As `act`, on the weights that are trusted most: what a user is given."""
-    return _greedy(state, holding.trusted(state.held, _live(state)), observation, kappa)
+    """As `act`, on the policy that is trusted most: what a user is given."""
+    return _greedy(state, holding.trusted(state.held, live(state)), observation, kappa)
 
 
 def observe(
@@ -139,15 +141,27 @@ def _exploration_reward(
 def finish(
     state: State, length: Int[Array, ""], goal: Bool[Array, ""], exploited: Bool[Array, ""], options: Options
 ) -> State:
-    """An episode is over; if all of it exploited, it tells how good its weights are."""
+    """An episode is over; if all of it exploited, it tells how good its policy is."""
+    state = state._replace(data=transitions.end(state.data))
     if not options.hold:
         return state
-    basis, live = state.basis, _live(state)
-    q = scores(basis.features, state_part(basis.features, state.start), basis.candidates, live)
+    return state._replace(held=settled(state, length, goal, exploited, options))
+
+
+def settled(
+    state: State, length: Int[Array, ""], goal: Bool[Array, ""], exploited: Bool[Array, ""], options: Options
+) -> Held:
+    """What is held after an episode."""
+    newest = live(state)
+    q = _scores(newest, state.start)
     expected = jnp.clip(jnp.max(q), *state.q_bounds)
-    value = jnp.where(goal, options.discount ** length.astype(live.dtype), 0.0) - expected
-    new = holding.settle(state.held, live, value, goal)
-    return state._replace(held=holding.when(exploited, new, state.held))
+    value = jnp.where(goal, options.discount ** length.astype(q.dtype), 0.0) - expected
+    return holding.when(exploited, holding.settle(state.held, newest, value, goal), state.held)
+
+
+def retry(state: State) -> State:
+    """A trial that is about to begin is of the newest policy."""
+    return state._replace(held=holding.retry(state.held, live(state)))
 
 
 def fold(state: State) -> State:
@@ -173,6 +187,13 @@ def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
     q, u = state.blocked.weights[:, 0], state.blocked.weights[:, 1]
     # U is the value of exploring: while kappa is 0 it is kept for the moment kappa is turned up again.
     exploiting, kappa = kappa == 0, jnp.where(kappa > 0, kappa, 1.0)
+    care = None
+    if options.returns or options.caution:
+        seen = transitions.returns(data, options.discount) if options.returns else -jnp.inf
+        care = Care(
+            jnp.where(exploiting, seen, jnp.full(data.capacity, -jnp.inf)),
+            jnp.where(exploiting, options.caution * max_variance**0.5, 0.0),
+        )
     new = policy_iteration(
         basis.features,
         basis.candidates,
@@ -185,6 +206,7 @@ def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
         state.q_bounds,
         rules,
         exploiting,
+        care,
     )
     blocked = Blocked(
         covariance.astype(low),
@@ -208,7 +230,9 @@ def values(state: State, observation: Float[Array, "n ds"], action: Float[Array,
     low = phi.astype(state.form.dtype)
     held = jnp.sum((low @ state.blocked.rows.T) ** 2, axis=-1)
     variance = (posterior.variance(state.blocked.covariance, low) - held).astype(phi.dtype)
-    return phi @ holding.trusted(state.held, _live(state)), phi @ state.blocked.weights[:, 1], variance
+    trusted = holding.trusted(state.held, live(state))
+    q = trusted.features(observation, action) @ trusted.weights
+    return q, phi @ state.blocked.weights[:, 1], variance
 
 
 def _goes_on(start: Float[Array, " ds"], following, terminal, options: Options) -> Float[Array, " ds"]:
@@ -218,17 +242,22 @@ def _goes_on(start: Float[Array, " ds"], following, terminal, options: Options) 
     return jnp.where(terminal, start, following)
 
 
-def _live(state: State) -> Float[Array, " m"]:
-    return state.blocked.weights[:, 0]
+def live(state: State) -> Policy:
+    """The newest weights of Q."""
+    return Policy(state.basis.features, state.basis.candidates, state.blocked.weights[:, 0])
 
 
-def _greedy(state: State, exploiting, observation, kappa) -> Int[Array, ""]:
-    basis = state.basis
-    part = state_part(basis.features, observation)
-    q_weights = jnp.where(kappa > 0, _live(state), exploiting)
+def _scores(policy: Policy, observation: Float[Array, " ds"]) -> Float[Array, " k"]:
+    return scores(
+        policy.features, state_part(policy.features, observation), policy.candidates, policy.weights
+    )
+
+
+def _greedy(state: State, exploiting: Policy, observation, kappa) -> Int[Array, ""]:
+    policy = holding.when(kappa > 0, live(state), exploiting)
     # Both values are linear in their weights, so that one product serves for Q + kappa U.
-    weights = balance(q_weights, state.blocked.weights[:, 1], kappa)
-    total = scores(basis.features, part, basis.candidates, weights)
+    weights = balance(policy.weights, state.blocked.weights[:, 1], kappa)
+    total = _scores(policy._replace(weights=weights), observation)
     tied = total >= jnp.max(total)
 
     def draw() -> Int[Array, ""]:

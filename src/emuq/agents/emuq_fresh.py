@@ -4,7 +4,8 @@
 
 A draw of the features may be an unlucky one: what it cannot tell apart is never explored, however long an
 agent tries. All that an agent knows is in its transitions, so that another draw costs one pass over them;
-regressing the old values onto it keeps what has been planned.
+regressing the old values onto it keeps what has been planned. Of several draws to exploit with, the one whose
+Q is nearest to the returns that were seen is the best bet: others promise too much.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from emuq import posterior, transitions
+from emuq.agents import held as holding
 from emuq.agents.emuq_options import Options
 from emuq.agents.emuq_state import Basis, State, draw_basis, init
 from emuq.bellman import num_chunks
+from emuq.frequencies import Lengthscale
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float
@@ -30,24 +33,60 @@ if TYPE_CHECKING:
 
 
 def due(options: Options, held: Held, kappa: float, history: History) -> bool:
-    """As an episode begins that explores, or the first that exploits after those; never once Q is held."""
-    if not options.fresh or not history or int(held.trials):
-        return False
-    return kappa > 0 or history[-1].kappa > 0
-
-
-def basis(
-    seed: int, episode: int, exploiting: bool, options: Options, state_dim: int, actions: Actions
-) -> Basis:
-    """The features of one episode: the same whenever it is asked for, so that a resumed run goes on alike.
-
-    Exploring begins fine and zooms out; Q alone is learned best on coarse ones.
+    """As an episode begins that explores, or the first that exploits after those, or one after a miss, or the
+    first trial. To exploit, never while something is held that has not missed, nor during a trial.
     """
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2, episode)))
-    steps = options.zoom if exploiting else min(episode, options.zoom)
-    scale = np.asarray(options.state_lengthscale) * 2.0**steps
-    wider = tuple(scale.tolist()) if scale.ndim else float(scale)
-    return draw_basis(rng, replace(options, state_lengthscale=wider), state_dim, actions)
+    if not options.fresh or not history:
+        return False
+    if kappa > 0:
+        return True
+    if int(held.trial_count) or holding.faultless(held):
+        return False
+    first = int(held.turn) == holding.TRIAL and not int(held.trials)
+    return first or history[-1].kappa > 0 or not history[-1].goal
+
+
+def bases(
+    seed: int, history: History, kappa: float, options: Options, state_dim: int, actions: Actions
+) -> list[Basis]:
+    """Features for one episode: the same whenever they are asked for, so that a resumed run goes on alike.
+
+    Exploring begins fine and zooms out; Q alone is learned best on coarse ones, smoother in the action. How
+    coarse depends on the domain: each miss is answered by the other of two scales.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2, len(history))))
+    steps, smoother, number = min(len(history), options.zoom), 1.0, 1
+    if kappa == 0:
+        misses = sum(episode.kappa == 0 and not episode.goal for episode in history)
+        steps, smoother, number = max(options.zoom - misses % 2, 0), options.smoother, options.draws
+    wider = {
+        "state_lengthscale": _times(options.state_lengthscale, 2.0**steps),
+        "action_lengthscale": _times(options.action_lengthscale, smoother),
+    }
+    drawn = replace(options, **wider)
+    return [draw_basis(rng, drawn, state_dim, actions) for _ in range(number)]
+
+
+def _times(lengthscale: Lengthscale, factor: float) -> Lengthscale:
+    scale = np.asarray(lengthscale) * factor
+    return tuple(scale.tolist()) if scale.ndim else float(scale)
+
+
+def misfit(state: State, options: Options) -> Float[Array, ""]:
+    """The mean of (Q(s, a) - G)^2 over the data whose return G was seen. O(N M)."""
+    size, features, weights = options.rules.chunk, state.basis.features, state.blocked.weights[:, 0]
+    seen = transitions.returns(state.data, options.discount)
+
+    def add(i, total: tuple[Float[Array, ""], Float[Array, ""]]):
+        rows, mask = transitions.chunk(state.data, i, size)
+        returns = jax.lax.dynamic_slice_in_dim(seen, i * size, size)
+        known = mask & jnp.isfinite(returns)
+        q = features(rows.states.astype(weights.dtype), rows.actions.astype(weights.dtype)) @ weights
+        squares = jnp.where(known, (q - jnp.where(known, returns, 0.0)) ** 2, 0.0)
+        return total[0] + jnp.sum(squares), total[1] + jnp.sum(known)
+
+    total, number = jax.lax.fori_loop(0, num_chunks(state.data, size), add, (jnp.zeros(()), jnp.zeros(())))
+    return total / jnp.maximum(number, 1)
 
 
 def redraw(state: State, new: Basis, options: Options) -> State:
@@ -74,4 +113,5 @@ def redraw(state: State, new: Basis, options: Options) -> State:
         data=state.data,
         q_bounds=state.q_bounds,
         start=state.start,
+        held=state.held,
     )

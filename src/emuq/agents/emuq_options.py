@@ -19,9 +19,9 @@ class Options:
     kernel: Kernel = "rbf"
     sampling: Sampling = "halton"
     state_lengthscale: Lengthscale = 0.5  # l_S
-    zoom: int = 2  # fresh features double l_S, once an episode, so many times; at once to exploit
+    zoom: int = 2  # fresh features double l_S, once an episode, so many times; to exploit, all or all but one
     action_lengthscale: Lengthscale = 1.0  # l_A
-    fresh: bool = True  # draw the features anew for each episode that explores, and as exploiting begins
+    fresh: bool = True  # draw features anew for each episode that explores, to exploit, and after a miss
     clip: bool = True  # observations outside their bounds count as at them: novelty there has no end
     mixture: float = 1.2  # each frequency has its own state scale, within exp(+-mixture)
     prior_precision: float = 0.01  # alpha
@@ -33,6 +33,10 @@ class Options:
     plan_at_end: bool = False  # plan at the end of each episode
     improvements: int = 2  # policy improvements a plan while exploring
     exploiting_improvements: int = 4  # and while exploiting
+    draws: int = 4  # of features to exploit with: Q is kept on those that fit the returns best
+    smoother: float = 2.0  # l_A of features drawn to exploit, in multiples of l_A
+    returns: bool = True  # while exploiting, Q is at least the return that was seen to follow
+    caution: float = 0.03  # while exploiting, standard deviations that Q's next value is lowered by
     sweeps: int = 12  # at most, for each improvement: far more explores worse (see docs/design.md)
     table: int = 8192  # transitions up to which every sweep is clipped, O(N M) each; beyond it is O(M^2)
     tolerance: float = 1e-4
@@ -45,16 +49,16 @@ class Options:
     precision: Literal["single", "double"] = "single"  # of the M x M arrays within an episode
 
     def __post_init__(self) -> None:
-        for name, low in (("plan_growth", 0), ("tolerance", 0), ("mixture", 0), ("table", 0)):
+        for name, low in (("plan_growth", 0), ("tolerance", 0), ("mixture", 0), ("table", 0), ("caution", 0)):
             if not getattr(self, name) >= low:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a number from {low}")
-        for name in ("prior_precision", "noise_precision"):
+        for name in ("prior_precision", "noise_precision", "smoother"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise InputError(f"{name} is {getattr(self, name)}: expected a positive finite number")
         for name in ("discount", "exploration_discount"):
             if getattr(self, name) is not None and not 0 <= getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a number from 0 to below 1")
-        for name in ("improvements", "exploiting_improvements", "sweeps", "block", "capacity"):
+        for name in ("improvements", "exploiting_improvements", "draws", "sweeps", "block", "capacity"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a whole number from 1")
         for name, known in (
@@ -107,6 +111,10 @@ PAPER = Options(
     exploration_end="state",
     q_policy="balanced",
     exploiting_improvements=2,
+    draws=1,
+    smoother=1.0,
+    returns=False,
+    caution=0.0,
     sweeps=60,
     table=0,
     hold=False,

@@ -1,6 +1,6 @@
 """What an EMU-Q agent knows, and how it begins.
 
-`Basis` is drawn once and never changes. `State` is all the rest with it: S, the weights, the data. A step
+`Basis` is drawn and then never changes. `State` is all the rest with it: S, the weights, the data. A step
 changes only a few small arrays of a state, `Moving`; `split` and `join` set them apart from the others, so
 that the compiled step is given the large ones to read and need not hand them back.
 """
@@ -19,7 +19,7 @@ from emuq import expectation, posterior, transitions
 from emuq.agents import held as holding
 from emuq.agents.actions import Actions
 from emuq.agents.emuq_options import Options
-from emuq.agents.held import Held
+from emuq.agents.held import Held, Policy
 from emuq.expectation import Moments, quadratic_form
 from emuq.features import Features, Part, action_part, random_fourier
 from emuq.posterior import Blocked
@@ -53,7 +53,7 @@ class State(NamedTuple):
     q_bounds: Float[Array, " 2"]  # what the rewards seen so far allow
     start: Float[Array, " ds"]  # where the episode began: U goes on there after a terminal state
     key: Array
-    held: Held  # weights of Q that have been seen to work
+    held: Held  # a policy of Q that has been seen to work
     converged: Bool[Array, " 2"]  # whether the last plan's sweeps settled, for Q and for U
 
 
@@ -115,7 +115,7 @@ def init(basis: Basis, options: Options, key: Array) -> State:
         jnp.array([-1.0, 1.0]),
         jnp.zeros(state_dim),
         key,
-        holding.nothing(m),
+        holding.nothing(Policy(basis.features, basis.candidates, jnp.zeros(m))),
         jnp.ones(2, bool),
     )
 
@@ -133,7 +133,9 @@ def read(rest: State) -> tuple[list[Array], Hashable]:
     """
     basis, held = rest.basis, rest.held
     moments = basis.moments._replace(cos_cos=None, sin_sin=None, cos_sin=None)
-    unread = dict.fromkeys(("score", "trials", "wins", "trial_score", "trial_count"))
+    unread = dict.fromkeys(
+        ("score", "trials", "wins", "trial_score", "trial_count", "age", "misses", "known", "trial_known")
+    )
     state = rest._replace(
         basis=basis._replace(moments=moments, actions=None),
         blocked=rest.blocked._replace(used=None),

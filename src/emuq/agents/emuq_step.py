@@ -6,6 +6,7 @@ rows of V in use, the transitions so far). One array is one transfer. Data are s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -69,7 +70,7 @@ def _advance_one(
     features = rest.basis.features
     dims = features.state_frequencies.shape[1], features.action_frequencies.shape[1]
     transition, (kappa, used, count) = _parts(row, *dims)
-    data = Transitions(*[None] * 5, count=count.astype(jnp.int32))  # type: ignore[arg-type]
+    data = Transitions(*[None] * 6, count=count.astype(jnp.int32))  # type: ignore[arg-type]
     rest = rest._replace(
         blocked=rest.blocked._replace(used=used.astype(jnp.int32)),
         data=data,
@@ -109,7 +110,16 @@ store = jax.jit(_store_some, static_argnames="options", donate_argnums=0)
 begin = jax.jit(_begin_one, donate_argnums=0)
 fold = jax.jit(core.folded, donate_argnums=0)
 plan = jax.jit(core.plan, static_argnames="options", donate_argnums=0)
-redraw = jax.jit(emuq_fresh.redraw, static_argnames="options", donate_argnums=0)
+redraw = jax.jit(emuq_fresh.redraw, static_argnames="options")
+misfit = jax.jit(emuq_fresh.misfit, static_argnames="options")
+retry = jax.jit(core.retry, donate_argnums=0)
 finish = jax.jit(core.finish, static_argnames="options", donate_argnums=0)
 greedy = jax.jit(core.greedy)
 values = jax.jit(core.values)
+
+
+def renew(state: core.State, bases: Sequence[core.Basis], kappa: float, options: Options) -> core.State:
+    """Planned anew on other features: of several draws, on those whose Q fits the returns best."""
+    found = [plan(redraw(state, basis, options), kappa, options) for basis in bases]
+    best = min(found, key=lambda new: float(misfit(new, options))) if len(found) > 1 else found[0]
+    return retry(best)

@@ -1,81 +1,124 @@
 """Holding on to weights that work.
 
 A plan's greedy policy may reach the goal in every test, and the next plan's in none: least squares
-gives no guarantee of improvement. So weights of Q are tried before they are trusted. While kappa = 0,
-each episode acts on one of
+gives no guarantee of improvement. So a policy is tried before it is trusted. While kappa = 0, each
+episode acts on one of
 
-    live     the newest weights, as plans change them (nothing has been proven yet)
-    trial    a copy of the newest weights, kept still for the episode
-    held     the best weights proven so far
+    live     the newest weights, as plans change them (the first episodes, or nothing has been proven yet)
+    trial    a copy of the newest policy, kept still for the episode
+    held     the best policy proven so far
 
-Held and trial weights take turns, and what their episodes were worth decides: first whether they reached the
+A policy is weights with the features they belong to, so that one can be kept while others are drawn.
+
+Held and trial take turns, and what their episodes were worth decides: first whether they reached the
 goal, then by how much gamma^length exceeds what Q expected of the start (starts differ, and luck is no
-merit). With w of n episodes won, weights succeed with probability (w + 1) / (n + 2), by a uniform prior. A
-trial ends at its first miss. It replaces weights that have missed once it is as good a bet as they are, and
-weights that never have only by a clear lead over several episodes.
+merit). With w of n episodes won, a policy succeeds with probability (w + 1) / (n + 2), by a uniform prior. A
+trial ends at its first miss. It replaces a policy that has missed once it is as good a bet, and one that
+never has by a clear lead over half as many episodes, or after ten by being no slower (than one not yet tried
+twenty times).
+
+Misses teach: a policy planned before one has never seen what is hard there, however lucky its own starts. So
+the first episodes act on the newest weights, and a trial that knows of more misses than what is held needs
+only a few wins, unless that has won ten times.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 
+from emuq.features import Features, Part
+
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
 
+T = TypeVar("T")
+
 LIVE, TRIAL, HELD = 0, 1, 2
 MEMORY = 10  # episodes that make a record: a score is averaged over them, and a trial is over after so many
-PROOF, LEAD = (
-    3,
-    0.2,
-)  # episodes, and what they must be worth more in all, to replace weights that never missed
+PROOF = 3  # episodes at least, to replace a policy that never missed
+YOUTH = 6  # exploiting episodes before anything is held
+NEWS = 5  # wins in a row of a trial that knows of a miss which the held policy does not
+LEAD = 0.4  # what they must be worth more, in all, unless they are `MEMORY`
+
+
+class Policy(NamedTuple):
+    """argmax_a phi(s, a).w over the candidates: all that it takes to act on Q."""
+
+    features: Features
+    candidates: Part
+    weights: Float[Array, " m"]
 
 
 class Held(NamedTuple):
-    """`weights` are proven when `trials` > 0; `turn` says whose episode this is."""
+    """`policy` is proven when `trials` > 0; `turn` says whose episode this is."""
 
-    weights: Float[Array, " m"]
+    policy: Policy
     score: Float[Array, ""]
     trials: Int[Array, ""]
     wins: Int[Array, ""]  # of them, those that reached the goal
-    trial: Float[Array, " m"]
+    trial: Policy
     trial_score: Float[Array, ""]
     trial_count: Int[Array, ""]
     turn: Int[Array, ""]
+    age: Int[Array, ""]  # exploiting episodes
+    misses: Int[Array, ""]  # of them, those that missed
+    known: Int[Array, ""]  # misses before the held policy was made
+    trial_known: Int[Array, ""]
 
 
-def nothing(num_features: int) -> Held:
-    """No weights have been proven."""
+def nothing(live: Policy) -> Held:
+    """Nothing has been proven."""
 
     def none() -> Array:  # an array of its own for each field: a state's arrays are donated, once each
         return jnp.zeros((), jnp.int32)
 
+    def empty() -> Policy:
+        return jax.tree.map(jnp.zeros_like, live)
+
     return Held(
-        weights=jnp.zeros(num_features),
+        policy=empty(),
         score=jnp.zeros(()),
         trials=none(),
         wins=none(),
-        trial=jnp.zeros(num_features),
+        trial=empty(),
         trial_score=jnp.zeros(()),
         trial_count=none(),
         turn=none() + LIVE,
+        age=none(),
+        misses=none(),
+        known=none(),
+        trial_known=none(),
     )
 
 
-def acting(held: Held, live: Float[Array, " m"]) -> Float[Array, " m"]:
-    """The weights of Q that this episode acts on."""
-    return jnp.where(held.turn == TRIAL, held.trial, jnp.where(held.turn == HELD, held.weights, live))
+def acting(held: Held, live: Policy) -> Policy:
+    """What this episode acts on."""
+    return when(held.turn == TRIAL, held.trial, when(held.turn == HELD, held.policy, live))
 
 
-def trusted(held: Held, live: Float[Array, " m"]) -> Float[Array, " m"]:
-    """The weights of Q to exploit: the proven ones, or the newest while there are none."""
-    return jnp.where(held.trials > 0, held.weights, live)
+def trusted(held: Held, live: Policy) -> Policy:
+    """What to exploit: the proven policy, or the newest while there is none."""
+    return when(held.trials > 0, held.policy, live)
 
 
-def settle(held: Held, live: Float[Array, " m"], value: Float[Array, ""], goal: Bool[Array, ""]) -> Held:
-    """An exploiting episode is over: score its weights, promote or drop a trial, choose the next turn."""
+def faultless(held: Held) -> bool:
+    """Whether something is held that never missed."""
+    return 0 < int(held.trials) == int(held.wins)
+
+
+def retry(held: Held, live: Policy) -> Held:
+    """The trial that is about to begin is of the newest policy."""
+    begins = held.trial_count == 0
+    return held._replace(
+        trial=when(begins, live, held.trial), trial_known=jnp.where(begins, held.misses, held.trial_known)
+    )
+
+
+def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, ""]) -> Held:
+    """An exploiting episode is over: score its policy, promote or drop a trial, choose the next turn."""
     proven = held.trials > 0
     tried, kept = held.turn == TRIAL, held.turn == HELD
     trials, wins = held.trials + kept, held.wins + (kept & goal)
@@ -84,28 +127,36 @@ def settle(held: Held, live: Float[Array, " m"], value: Float[Array, ""], goal: 
     count = held.trial_count + tried
     mean = held.trial_score + jnp.where(tried, (value - held.trial_score) / jnp.maximum(count, 1), 0.0)
     as_good = (count + 1) * (trials + 2) >= (wins + 1) * (count + 2)
-    ahead = (count >= PROOF) & (count * (mean - score) >= LEAD)
-    better = jnp.where(wins == trials, ahead, as_good)
+    lead = jnp.where((count >= MEMORY) & (trials < 2 * MEMORY), 0.0, LEAD)
+    ahead = (count >= jnp.clip(trials // 2, PROOF, MEMORY)) & (count * (mean - score) >= lead)
+    news = (held.trial_known > held.known) & (count >= NEWS) & (trials < MEMORY)
+    better = jnp.where(wins == trials, ahead, as_good) | news
     won = tried & goal & (~proven | better)
+    age, misses = held.age + 1, held.misses + ~goal
     over = tried & (~goal | won | (count >= MEMORY))
-    # Held weights that miss as often as not have no turn: new ones are tried at once.
+    # A held policy that misses as often as not has no turn: new ones are tried at once.
     trials, wins = jnp.where(won, count, trials), jnp.where(won, count, wins)
     rest = (trials > 0) & (2 * wins > trials) & tried
-    live_on = (trials == 0) & jnp.where(tried, over, ~goal)
+    live_on = (trials == 0) & (jnp.where(tried, over, ~goal) | (age < YOUTH))
     going = ~over & (count > 0)
     fresh = ~rest & ~live_on & ~going
     turn = jnp.where(rest, HELD, jnp.where(live_on, LIVE, TRIAL))
     return Held(
-        weights=jnp.where(won, held.trial, held.weights),
+        policy=when(won, held.trial, held.policy),
         score=jnp.where(won, mean, score),
         trials=trials.astype(jnp.int32),
         wins=wins.astype(jnp.int32),
-        trial=jnp.where(fresh, live, held.trial),
+        trial=when(fresh, live, held.trial),
         trial_score=jnp.where(going, mean, 0.0),
         trial_count=jnp.where(going, count, 0).astype(jnp.int32),
         turn=turn.astype(jnp.int32),
+        age=age.astype(jnp.int32),
+        misses=misses.astype(jnp.int32),
+        known=jnp.where(won, held.trial_known, held.known),
+        trial_known=jnp.where(fresh, misses, held.trial_known).astype(jnp.int32),
     )
 
 
-def when(condition: Bool[Array, ""], new: Held, old: Held) -> Held:
+def when(condition: Bool[Array, ""], new: T, old: T) -> T:
+    """`new` where the condition holds, else `old`: array by array."""
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)

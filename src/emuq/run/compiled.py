@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from emuq import transitions
 from emuq.agents import emuq_core as core
 from emuq.agents import held
 from emuq.agents.actions import actions_of
@@ -155,8 +156,10 @@ class Compiled:
         length, total = carry.length + 1, carry.total + step.reward
         over = step.terminated | (length >= domain.horizon)
         # The next episode, where this one is over.
-        done = core.finish(agent, length, step.goal, kappa == 0, self.options)
-        agent = agent._replace(held=held.when(over, done.held, agent.held))
+        agent = agent._replace(data=transitions.end(agent.data, over))
+        if self.options.hold:
+            settled = core.settled(agent, length, step.goal, kappa == 0, self.options)
+            agent = agent._replace(held=held.when(over, settled, agent.held))
         i = carry.log.count
         controller = carry.controller
         updated = self.controller.update(controller, Outcome(total, step.goal))
