@@ -12,6 +12,7 @@ import pytest
 import emuq
 from emuq import domains
 from emuq.agents import emuq_core as core
+from emuq.agents import emuq_folding as folding
 from emuq.agents import emuq_fresh
 from emuq.agents import emuq_step as step
 from emuq.agents.emuq_options import Options
@@ -124,11 +125,13 @@ def test_nothing_compiles_after_the_first_two_episodes():
     agent = car(kappa=1.0)
     agent.learn(episodes=2, progress=False)
     compiled = [
-        f._cache_size() for f in (step.advance, step.store, step.plan, step.fold, step.begin, step.finish)
+        f._cache_size()
+        for f in (step.advance, step.store, step.plan, step.begin, step.finish, folding.fold, folding.move_up)
     ]
     agent.learn(episodes=4, progress=False)
     after = [
-        f._cache_size() for f in (step.advance, step.store, step.plan, step.fold, step.begin, step.finish)
+        f._cache_size()
+        for f in (step.advance, step.store, step.plan, step.begin, step.finish, folding.fold, folding.move_up)
     ]
     assert after == compiled
 

@@ -50,23 +50,32 @@ def test_the_first_episodes_act_on_the_newest_weights():
     np.testing.assert_array_equal(holding.acting(held, jnp.asarray(NEW)), OLD)
 
 
-def test_a_policy_is_held_once_seen_to_work_and_replaced_when_it_misses():
+def test_a_policy_is_held_once_seen_to_work_and_tested_to_its_first_miss():
     held = play(begun(), OLD, [(False, 0.0)])
     assert int(held.turn) == holding.LIVE
     held = play(held, OLD, [(True, 0.5)])  # reached the goal: this policy is tried, kept still
     assert int(held.turn) == holding.TRIAL
     held = play(held, NEW, [(True, 0.5)])  # it works
     assert held_is(held, OLD)
-    assert holding.faultless(held)
-    held = play(held, NEW, [(True, 0.5), (False, 0.0)])  # held again; then a trial of the new one misses
-    assert held_is(held, OLD)
+    held = play(held, NEW, [(True, 0.5)] * 2)
     assert int(held.turn) == holding.HELD
-    held = play(held, NEW, [(False, 0.0)])  # the held one misses: 2 of 3, a bet of 3/5
-    assert (int(held.wins), int(held.trials)) == (2, 3)
+    assert holding.faultless(held)
+    held = play(held, NEW, [(False, 0.0)])  # 3 of 4, a bet of 4/6: the new one is tried, alone
+    assert (int(held.wins), int(held.trials), int(held.turn)) == (3, 4, holding.TRIAL)
     assert not holding.faultless(held)
-    held = play(held, NEW, [(True, 0.4)])  # the new one wins once, 2/3
+    assert held_is(held, OLD)  # but not yet trusted
+    held = play(held, NEW, [(True, 0.4)])  # it wins once, 2/3
     assert held_is(held, NEW)
-    assert (int(held.wins), int(held.trials)) == (1, 1)
+    assert (int(held.wins), int(held.trials), int(held.turn)) == (1, 1, holding.HELD)
+
+
+def test_a_held_policy_takes_turns_with_trials_after_ten_wins():
+    held = play(begun(wins=9, trials=9, turn=holding.HELD, policy=OLD, score=0.4), NEW, [(True, 0.4)])
+    turns = []
+    for _ in range(4):
+        turns.append(int(held.turn))
+        held = play(held, NEW, [(True, 0.4)])
+    assert turns == [holding.TRIAL, holding.HELD] * 2
 
 
 def test_a_long_record_is_replaced_only_by_as_good_a_bet():
@@ -80,34 +89,18 @@ def test_a_long_record_is_replaced_only_by_as_good_a_bet():
     assert int(lost.turn) == holding.HELD
 
 
-def test_what_never_missed_is_replaced_by_a_clear_lead_or_after_ten_by_no_slower():
-    trial = begun(wins=5, trials=5, turn=holding.TRIAL, policy=OLD, trial=NEW, score=0.4)
-    assert held_is(play(trial, NEW, [(True, 0.6), (True, 0.4)] * 2 + [(True, 0.6)]), NEW)
-    assert held_is(play(trial, NEW, [(True, 0.45), (True, 0.4)] * 5), OLD)
-    assert held_is(play(trial, NEW, [(True, 0.4)] * 19), NEW)
-    assert held_is(play(trial, NEW, [(True, 0.39), (True, 0.4)] * 10), OLD)
-    proven = trial._replace(wins=jnp.int32(20), trials=jnp.int32(20))
-    assert held_is(play(proven, NEW, [(True, 0.4)] * 19), OLD)
-    assert held_is(play(proven, NEW, [(True, 0.6), (True, 0.4)] * 10), NEW)
-
-
-def test_knowing_of_a_miss_outweighs_a_short_record():
-    trial = begun(
-        wins=4, trials=4, turn=holding.TRIAL, policy=OLD, trial=NEW, score=0.4, misses=1, trial_known=1
-    )
-    enough = [(True, 0.3), (True, 0.4)] * (holding.NEWS - 1) + [(True, 0.3)]
-    assert held_is(play(trial, NEW, enough), NEW)
-    assert held_is(play(trial._replace(known=jnp.int32(1)), NEW, enough), OLD)
-    proven = trial._replace(wins=jnp.int32(10), trials=jnp.int32(10))
-    assert held_is(play(proven, NEW, enough), OLD)
-    missed = play(trial, NEW, [(False, 0.0)])  # the next trial knows of this one, too
-    assert int(play(missed, NEW, [(True, 0.4)]).trial_known) == 2
+def test_what_never_missed_is_replaced_only_by_a_clear_lead():
+    trial = begun(wins=12, trials=12, turn=holding.TRIAL, policy=OLD, trial=NEW, score=0.4)
+    faster = [(True, 0.5), (True, 0.4)] * holding.PROOF
+    assert held_is(play(trial, NEW, faster[:-3]), OLD)
+    assert held_is(play(trial, NEW, faster[:-1]), NEW)
+    same = play(trial, NEW, [(True, 0.4)] * (2 * holding.MEMORY - 1))
+    assert held_is(same, OLD)
+    assert int(same.trial_count) == 0  # it was tried long enough
 
 
 def test_a_trial_about_to_begin_is_of_the_newest_policy():
-    waiting = begun(turn=holding.TRIAL, trial=OLD, misses=3)
-    fresh = holding.retry(waiting, jnp.asarray(NEW))
-    np.testing.assert_array_equal(fresh.trial, NEW)
-    assert int(fresh.trial_known) == 3
+    waiting = begun(turn=holding.TRIAL, trial=OLD)
+    np.testing.assert_array_equal(holding.retry(waiting, jnp.asarray(NEW)).trial, NEW)
     going = holding.retry(waiting._replace(trial_count=jnp.int32(1)), jnp.asarray(NEW))
     np.testing.assert_array_equal(going.trial, OLD)

@@ -5,7 +5,7 @@
     agent.kappa = 0.0
 
 A thin shell over `emuq_core`: it scales observations, knows when to fold and to plan, and makes one compiled
-call a step, with three small arrays to change and the others only to read; new data wait until S is folded.
+call a step, with three small arrays to change and the others only to read; new data wait for the next plan.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from emuq.agents import emuq_core as core
 from emuq.agents import emuq_fresh
 from emuq.agents import emuq_step as step
 from emuq.agents.actions import actions_of, from_index, to_unit
-from emuq.agents.emuq_options import Options, resolve
+from emuq.agents.emuq_folding import Folding
+from emuq.agents.emuq_options import Options, domain_of, resolve
 from emuq.agents.episodes import Transition
-from emuq.agents.scaling import Scaling, scaling_of
+from emuq.agents.scaling import Scaling, plain, scaling_of
 from emuq.agents.surface import Agent, Spaces
 from emuq.errors import InputError, finite
 from emuq.history import Episode
@@ -53,17 +54,18 @@ class EMUQ(Agent):
         `options` are the fields of `emuq.agents.emuq_options.Options`, each replacing the preset's.
         `observation_bounds` scale observations to [0, 1]; the space's own are used where they are finite.
         """
-        given = {"preset": preset, "observation_bounds": _plain(observation_bounds), **options}
+        given = {"preset": preset, "observation_bounds": plain(observation_bounds), **options}
         if kappa is None:
             kappa = UntilGoal() if preset == "default" else 1.0
         super().__init__(env, seed=seed, kappa=kappa, options=given)
-        self.settings: Options = resolve(preset, options, _domain(env))
+        self.settings: Options = resolve(preset, options, domain_of(env))
         self._scaling: Scaling = scaling_of(env, observation_bounds)._replace(clip=self.settings.clip)
         self._actions = actions_of(self.action_space)
         with double():
             rng, key = core.streams(self.seed)
             basis = core.draw_basis(rng, self.settings, self._scaling.dim, self._actions)
             self._pending: list[np.ndarray] = []  # transitions not yet among the state's data
+            self._folding = Folding()
             self._state = core.init(basis, self.settings, key)
         self._choices = [
             from_index(self._actions, i, self.action_space.dtype)
@@ -120,10 +122,16 @@ class EMUQ(Agent):
     def _state(self) -> core.State:
         if self._pending:
             self._store()
+        self._folding.wait()
         return core.join(self._moving, self._rest)
 
     @_state.setter
     def _state(self, state: core.State) -> None:
+        self._folding.drop()
+        self._put(state)
+
+    def _put(self, state: core.State) -> None:
+        """A state whose S is as it was."""
         self._moving, self._rest = core.split(state)
         self._read, self._tree = core.read(self._rest)
 
@@ -135,7 +143,8 @@ class EMUQ(Agent):
         with double():
             if emuq_fresh.due(self.settings, self._state.held, self.kappa, self.history):
                 self._redraw()
-            self._state, index = step.begin(self._state, scaled, self.kappa)
+            state, index = step.begin(self._state, scaled, self.kappa)
+            self._put(state)
         return self._action(index)
 
     def _advance(self, transition: Transition) -> Any:
@@ -148,18 +157,14 @@ class EMUQ(Agent):
             self._count, self._used = self._count + 1, self._used + 1
             if self._due():
                 self.plan()
-            elif self._used == settings.block:
-                state = self._state
-                blocked, form = step.fold(state.blocked, state.basis)
-                self._state = state._replace(blocked=blocked, form=form)
-                self._used = 0
+            elif self._used % (settings.block // 2) == 0:
+                self._fold()
         return self._action(index)
 
     def _finish(self, episode: Episode) -> None:
         with double():
-            self._state = step.finish(
-                self._state, np.int32(episode.length), episode.goal, self._exploited, self.settings
-            )
+            outcome = np.int32(episode.length), episode.goal, self._exploited
+            self._put(step.finish(self._state, *outcome, self.settings))
         if self.settings.plan_at_end and self._planned < self._count:
             self.plan()
 
@@ -184,23 +189,35 @@ class EMUQ(Agent):
         self._state = step.renew(self._state, new, self.kappa, self.settings)
         self._used, self._planned = 0, self._count
 
+    def _fold(self) -> None:
+        """A half of the rows is full: have the older one folded in."""
+        full, old = self._used >= self.settings.block, self._rest
+        rows, blocked, form = self._folding.turn(self._moving.rows, old.blocked, old.form, old.basis, full)
+        if full:
+            self._used = self.settings.block // 2
+            self._moving = self._moving._replace(rows=rows)
+            self._rest = old._replace(blocked=blocked, form=form)
+            changed = {id(old.blocked.covariance): blocked.covariance, id(old.form): form}
+            self._read = [changed.get(id(array), array) for array in self._read]
+
     def _due(self) -> bool:
         due = self.settings.next_plan(self._planned)
         return due is not None and self._count >= due
 
     def _store(self) -> None:
         """The transitions that are waiting, among the data; twice the room where there is none left."""
-        number = len(self._pending)
-        rows = np.zeros((self.settings.block, len(self._rows.low)))  # a fold comes before there are more
-        rows[:number] = self._pending
-        self._pending = []
-        blocked, data = self._rest.blocked, self._rest.data
+        blocked, data, size = self._rest.blocked, self._rest.data, self.settings.block
         with double():
             while data.capacity < self._count:
                 data = transitions.grown(data)
                 self.options["capacity"] = data.capacity  # so that a file is loaded into as much room
-            data = step.store(data, self._rest.start, rows, np.int32(number), self.settings)
+            for i in range(0, len(self._pending), size):
+                some = self._pending[i : i + size]
+                rows = np.zeros((size, len(self._rows.low)))
+                rows[: len(some)] = some
+                data = step.store(data, self._rest.start, rows, np.int32(len(some)), self.settings)
             blocked = blocked._replace(used=jnp.int32(self._used))
+        self._pending = []
         self._rest = self._rest._replace(blocked=blocked, data=data)
 
     def _row(self, transition: Transition, kappa: float) -> np.ndarray:
@@ -238,12 +255,3 @@ class EMUQ(Agent):
         if self._actions.discrete:
             return np.eye(self._actions.dim)[np.asarray(action, dtype=int)]
         return to_unit(self._actions, action)
-
-
-def _domain(env: gym.Env | Spaces) -> str | None:
-    spec = env.spec if isinstance(env, gym.Env) else None
-    return spec.name if spec is not None and spec.namespace == "emuq" else None
-
-
-def _plain(bounds: tuple[Any, Any] | None) -> list | None:
-    return None if bounds is None else [np.asarray(bound, dtype=float).tolist() for bound in bounds]

@@ -14,15 +14,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import jax
 import jax.numpy as jnp
 
 from emuq import expectation, posterior, transitions
 from emuq.agents import held as holding
+from emuq.agents.emuq_acting import act, greedy, live, retry, settled
 from emuq.agents.emuq_options import Options
 from emuq.agents.emuq_refit import refit
-from emuq.agents.emuq_state import Basis, Moving, State, draw_basis, init, join, read, split, streams
-from emuq.agents.held import Held, Policy
+from emuq.agents.emuq_state import Basis, Moving, State, draw_basis, init, join, read, split, streams, unread
 from emuq.bellman import Care, balance, exploration_rewards, restart, widen
 from emuq.expectation import angles, expected_variance, quadratic_form, rounded
 from emuq.features import Part, combine, scores, state_part
@@ -35,27 +34,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Basis", "Moving", "State", "act", "begin", "draw_basis", "exploration_reward", "finish", "fold",
-    "folded", "greedy", "init", "join", "learn", "live", "observe", "plan", "read", "retry", "settled",
-    "split", "stored", "streams", "values",
+    "greedy", "init", "join", "learn", "live", "observe", "plan", "read", "retry", "settled",
+    "split", "stored", "streams", "unread", "values",
 ]  # fmt: skip
 
 
 def begin(state: State, observation: Float[Array, " ds"]) -> State:
     """An episode begins here."""
     return state._replace(start=observation)
-
-
-def act(state: State, observation: Float[Array, " ds"], kappa: Float[Array, ""]) -> Int[Array, ""]:
-    """argmax over the candidates of Q + kappa U (equation 13), as an index; O(K M).
-
-    While learning at kappa = 0, an episode may try a policy before it is trusted (see `held`).
-    """
-    return _greedy(state, holding.acting(state.held, live(state)), observation, kappa)
-
-
-def greedy(state: State, observation: Float[Array, " ds"], kappa: Float[Array, ""]) -> Int[Array, ""]:
-    """As `act`, on the policy that is trusted most: what a user is given."""
-    return _greedy(state, holding.trusted(state.held, live(state)), observation, kappa)
 
 
 def observe(
@@ -148,32 +134,12 @@ def finish(
     return state._replace(held=settled(state, length, goal, exploited, options))
 
 
-def settled(
-    state: State, length: Int[Array, ""], goal: Bool[Array, ""], exploited: Bool[Array, ""], options: Options
-) -> Held:
-    """What is held after an episode."""
-    newest = live(state)
-    q = _scores(newest, state.start)
-    expected = jnp.clip(jnp.max(q), *state.q_bounds)
-    value = jnp.where(goal, options.discount ** length.astype(q.dtype), 0.0) - expected
-    return holding.when(exploited, holding.settle(state.held, newest, value, goal), state.held)
-
-
-def retry(state: State) -> State:
-    """A trial that is about to begin is of the newest policy."""
-    return state._replace(held=holding.retry(state.held, live(state)))
-
-
 def fold(state: State) -> State:
     """Fold the rows held back into S, and make T anew. O(b M^2), once in b steps."""
-    blocked, form = folded(state.blocked, state.basis)
+    blocked = posterior.fold(state.blocked)
+    basis = state.basis
+    form = quadratic_form(basis.features, basis.moments, blocked.covariance)
     return state._replace(blocked=blocked, form=form)
-
-
-def folded(blocked: Blocked, basis: Basis) -> tuple[Blocked, Float[Array, "n n"]]:
-    """What `fold` changes: the posterior, and its T."""
-    blocked = posterior.fold(blocked)
-    return blocked, quadratic_form(basis.features, basis.moments, blocked.covariance)
 
 
 def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
@@ -240,29 +206,3 @@ def _goes_on(start: Float[Array, " ds"], following, terminal, options: Options) 
         return following
     # Exploration goes on in the next episode, which starts where this one did (Deviation 7).
     return jnp.where(terminal, start, following)
-
-
-def live(state: State) -> Policy:
-    """The newest weights of Q."""
-    return Policy(state.basis.features, state.basis.candidates, state.blocked.weights[:, 0])
-
-
-def _scores(policy: Policy, observation: Float[Array, " ds"]) -> Float[Array, " k"]:
-    return scores(
-        policy.features, state_part(policy.features, observation), policy.candidates, policy.weights
-    )
-
-
-def _greedy(state: State, exploiting: Policy, observation, kappa) -> Int[Array, ""]:
-    policy = holding.when(kappa > 0, live(state), exploiting)
-    # Both values are linear in their weights, so that one product serves for Q + kappa U.
-    weights = balance(policy.weights, state.blocked.weights[:, 1], kappa)
-    total = _scores(policy._replace(weights=weights), observation)
-    tied = total >= jnp.max(total)
-
-    def draw() -> Int[Array, ""]:
-        # A key for each transition, so that any loop over the same data acts the same.
-        lottery = jax.random.uniform(jax.random.fold_in(state.key, state.data.count), total.shape)
-        return jnp.argmax(jnp.where(tied, lottery, -1.0))
-
-    return jax.lax.cond(jnp.sum(tied) > 1, draw, lambda: jnp.argmax(tied))  # ties are rare, lots are dear

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from emuq.bellman import Rules
 from emuq.errors import InputError
@@ -44,7 +44,7 @@ class Options:
     reset_cost: int = 0  # steps without discovery that a reset is worth to U
     q_policy: Literal["own", "balanced"] = "own"  # whose argmax Q bootstraps on
     hold: bool = True  # exploit on weights that have been seen to work, try new ones before trusting them
-    block: int = 32  # covariance updates held back before they are folded in
+    block: int = 64  # covariance updates held back at most: each half is folded in while the next one fills
     capacity: int = 1 << 16  # transitions before the room for them doubles (which compiles once)
     precision: Literal["single", "double"] = "single"  # of the M x M arrays within an episode
 
@@ -58,9 +58,11 @@ class Options:
         for name in ("discount", "exploration_discount"):
             if getattr(self, name) is not None and not 0 <= getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a number from 0 to below 1")
-        for name in ("improvements", "exploiting_improvements", "draws", "sweeps", "block", "capacity"):
+        for name in ("improvements", "exploiting_improvements", "draws", "sweeps", "capacity"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a whole number from 1")
+        if self.block < 2 or self.block % 2:
+            raise InputError(f"block is {self.block}: expected an even number from 2")
         for name, known in (
             ("exploration_end", ("reset", "state", "zero")),
             ("q_policy", ("own", "balanced")),
@@ -145,3 +147,9 @@ def resolve(preset: str, given: dict, domain: str | None = None) -> Options:
             raise InputError(f"unknown option {name!r}: expected one of {', '.join(sorted(known))}")
     tuned = PAPER_DOMAINS.get(domain or "", {}) if preset == "paper" else {}
     return dataclasses.replace(PRESETS[preset], **{**tuned, **given})
+
+
+def domain_of(env: Any) -> str | None:
+    """The name of one of our domains, where `env` is one."""
+    spec = getattr(env, "spec", None)
+    return spec.name if spec is not None and spec.namespace == "emuq" else None

@@ -7,6 +7,7 @@ that the compiled step is given the large ones to read and need not hand them ba
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,10 +24,14 @@ from emuq.agents.held import Held, Policy
 from emuq.expectation import Moments, quadratic_form
 from emuq.features import Features, Part, action_part, random_fourier
 from emuq.posterior import Blocked
+from emuq.precision import double
 from emuq.transitions import Transitions
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
+
+
+SMALL = 20_000  # numbers up to which an array goes with the others
 
 
 class Basis(NamedTuple):
@@ -126,28 +131,51 @@ def split(state: State) -> tuple[Moving, State]:
     return moving, join(Moving(*[None] * len(moving)), state)  # type: ignore[arg-type]
 
 
-def read(rest: State) -> tuple[list[Array], Hashable]:
+class Shape(NamedTuple):
+    """How the arrays of a step, packed by `read`, are a state again."""
+
+    tree: Hashable
+    small: tuple[tuple[int, ...] | None, ...]  # of each leaf its shape, if it is among the packed ones
+
+
+def read(rest: State) -> tuple[list[Array], Shape]:
     """Of the state without `Moving`, what a step reads: it takes time to pass an array on, used or not.
 
-    Flat, and with the key as plain numbers: that too takes less time. `State` again by `jax.tree.unflatten`.
+    So the small ones go in one array, and the key as plain numbers. `unread` is the inverse.
     """
-    basis, held = rest.basis, rest.held
+    basis = rest.basis
     moments = basis.moments._replace(cos_cos=None, sin_sin=None, cos_sin=None)
-    unread = dict.fromkeys(
-        ("score", "trials", "wins", "trial_score", "trial_count", "age", "misses", "known", "trial_known")
-    )
-    state = rest._replace(
-        basis=basis._replace(moments=moments, actions=None),
-        blocked=rest.blocked._replace(used=None),
-        gram=None,
-        covariance=None,
-        counted=None,
-        data=None,
-        converged=None,
-        key=jax.random.key_data(rest.key),
-        held=held._replace(**unread),
-    )
-    return jax.tree.flatten(state)
+    with double():
+        held = holding.reduced(rest.held)
+        state = rest._replace(
+            basis=basis._replace(moments=moments, actions=None),
+            blocked=rest.blocked._replace(used=None),
+            gram=None,
+            covariance=None,
+            counted=None,
+            data=None,
+            converged=None,
+            key=jax.random.key_data(rest.key),
+            held=held,  # type: ignore[arg-type]
+        )
+        leaves, tree = jax.tree.flatten(state)
+        small = tuple(x.shape if x.dtype == jnp.float64 and x.size < SMALL else None for x in leaves)
+        packed = _packed([x for x, shape in zip(leaves, small, strict=True) if shape is not None])
+    return [packed, *(x for x, shape in zip(leaves, small, strict=True) if shape is None)], Shape(tree, small)
+
+
+@jax.jit
+def _packed(leaves: list[Array]) -> Array:
+    return jnp.concatenate([x.ravel() for x in leaves])
+
+
+def unread(read: list[Array], shape: Shape) -> State:
+    """The state that a step reads."""
+    sizes = [math.prod(s) for s in shape.small if s is not None]
+    parts = iter(jnp.split(read[0], np.cumsum(sizes)[:-1]))
+    others = iter(read[1:])
+    leaves = [next(others) if s is None else next(parts).reshape(s) for s in shape.small]
+    return jax.tree.unflatten(shape.tree, leaves)  # type: ignore[arg-type]
 
 
 def join(moving: Moving, rest: State) -> State:

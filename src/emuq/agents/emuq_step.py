@@ -66,7 +66,7 @@ def rows_of(scaling: Scaling, actions: Actions) -> Rows:
 def _advance_one(
     moving: core.Moving, read: list[jax.Array], row: jax.Array, tree: Any, options: Options
 ) -> tuple[core.Moving, jax.Array]:
-    rest: core.State = jax.tree.unflatten(tree, read)
+    rest = core.unread(read, tree)
     features = rest.basis.features
     dims = features.state_frequencies.shape[1], features.action_frequencies.shape[1]
     transition, (kappa, used, count) = _parts(row, *dims)
@@ -108,7 +108,6 @@ def _begin_one(state: core.State, observation: jax.Array, kappa: jax.Array) -> t
 advance = jax.jit(_advance_one, static_argnames=("tree", "options"), donate_argnums=0)
 store = jax.jit(_store_some, static_argnames="options", donate_argnums=0)
 begin = jax.jit(_begin_one, donate_argnums=0)
-fold = jax.jit(core.folded, donate_argnums=0)
 plan = jax.jit(core.plan, static_argnames="options", donate_argnums=0)
 redraw = jax.jit(emuq_fresh.redraw, static_argnames="options")
 misfit = jax.jit(emuq_fresh.misfit, static_argnames="options")

@@ -10,16 +10,14 @@ episode acts on one of
 
 A policy is weights with the features they belong to, so that one can be kept while others are drawn.
 
-Held and trial take turns, and what their episodes were worth decides: first whether they reached the
-goal, then by how much gamma^length exceeds what Q expected of the start (starts differ, and luck is no
-merit). With w of n episodes won, a policy succeeds with probability (w + 1) / (n + 2), by a uniform prior. A
-trial ends at its first miss. It replaces a policy that has missed once it is as good a bet, and one that
-never has by a clear lead over half as many episodes, or after ten by being no slower (than one not yet tried
-twenty times).
+The first episodes act on the newest weights: misses teach, and a policy planned before one has never seen
+what is hard there, however lucky its own starts. Then a policy that wins is held, and tested: it acts for ten
+episodes, or to its first miss. After that it takes turns with trials; if it missed, they act alone.
 
-Misses teach: a policy planned before one has never seen what is hard there, however lucky its own starts. So
-the first episodes act on the newest weights, and a trial that knows of more misses than what is held needs
-only a few wins, unless that has won ten times.
+What episodes were worth decides: first whether they reached the goal, then by how much gamma^length exceeds
+what Q expected of the start (starts differ, and luck is no merit). With w of n episodes won, a policy
+succeeds with probability (w + 1) / (n + 2), by a uniform prior. A trial ends at its first miss. It replaces a
+policy that has missed once it is as good a bet, and one that never has by a clear lead over several episodes.
 """
 
 from __future__ import annotations
@@ -37,11 +35,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LIVE, TRIAL, HELD = 0, 1, 2
-MEMORY = 10  # episodes that make a record: a score is averaged over them, and a trial is over after so many
-PROOF = 3  # episodes at least, to replace a policy that never missed
+MEMORY = 10  # episodes that make a record: a score is averaged over them, a held policy tested, a trial over
+PROOF = 5  # episodes at least, to replace a policy that never missed
 YOUTH = 6  # exploiting episodes before anything is held
-NEWS = 5  # wins in a row of a trial that knows of a miss which the held policy does not
-LEAD = 0.4  # what they must be worth more, in all, unless they are `MEMORY`
+LEAD = 0.4  # what they must be worth more, in all
 
 
 class Policy(NamedTuple):
@@ -64,9 +61,6 @@ class Held(NamedTuple):
     trial_count: Int[Array, ""]
     turn: Int[Array, ""]
     age: Int[Array, ""]  # exploiting episodes
-    misses: Int[Array, ""]  # of them, those that missed
-    known: Int[Array, ""]  # misses before the held policy was made
-    trial_known: Int[Array, ""]
 
 
 def nothing(live: Policy) -> Held:
@@ -88,15 +82,25 @@ def nothing(live: Policy) -> Held:
         trial_count=none(),
         turn=none() + LIVE,
         age=none(),
-        misses=none(),
-        known=none(),
-        trial_known=none(),
     )
 
 
-def acting(held: Held, live: Policy) -> Policy:
+class Acting(NamedTuple):
+    """What a step needs of `Held`."""
+
+    policy: Policy
+    turn: Int[Array, ""]
+
+
+@jax.jit
+def reduced(held: Held) -> Acting:
+    return Acting(when(held.turn == HELD, held.policy, held.trial), held.turn)
+
+
+def acting(held: Held | Acting, live: Policy) -> Policy:
     """What this episode acts on."""
-    return when(held.turn == TRIAL, held.trial, when(held.turn == HELD, held.policy, live))
+    given = reduced(held) if isinstance(held, Held) else held
+    return when(given.turn == LIVE, live, given.policy)
 
 
 def trusted(held: Held, live: Policy) -> Policy:
@@ -111,10 +115,7 @@ def faultless(held: Held) -> bool:
 
 def retry(held: Held, live: Policy) -> Held:
     """The trial that is about to begin is of the newest policy."""
-    begins = held.trial_count == 0
-    return held._replace(
-        trial=when(begins, live, held.trial), trial_known=jnp.where(begins, held.misses, held.trial_known)
-    )
+    return held._replace(trial=when(held.trial_count == 0, live, held.trial))
 
 
 def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, ""]) -> Held:
@@ -127,16 +128,14 @@ def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, 
     count = held.trial_count + tried
     mean = held.trial_score + jnp.where(tried, (value - held.trial_score) / jnp.maximum(count, 1), 0.0)
     as_good = (count + 1) * (trials + 2) >= (wins + 1) * (count + 2)
-    lead = jnp.where((count >= MEMORY) & (trials < 2 * MEMORY), 0.0, LEAD)
-    ahead = (count >= jnp.clip(trials // 2, PROOF, MEMORY)) & (count * (mean - score) >= lead)
-    news = (held.trial_known > held.known) & (count >= NEWS) & (trials < MEMORY)
-    better = jnp.where(wins == trials, ahead, as_good) | news
+    ahead = (count >= PROOF) & (count * (mean - score) >= LEAD)
+    better = jnp.where(wins == trials, ahead, as_good)
     won = tried & goal & (~proven | better)
-    age, misses = held.age + 1, held.misses + ~goal
-    over = tried & (~goal | won | (count >= MEMORY))
-    # A held policy that misses as often as not has no turn: new ones are tried at once.
+    age = held.age + 1
+    over = tried & (~goal | won | ((count >= MEMORY) & (wins == trials)))
     trials, wins = jnp.where(won, count, trials), jnp.where(won, count, wins)
-    rest = (trials > 0) & (2 * wins > trials) & tried
+    # Ten episodes find out most of what does not hold; what has missed among them is not tried again.
+    rest = (trials > 0) & jnp.where(trials < MEMORY, wins == trials, tried)
     live_on = (trials == 0) & (jnp.where(tried, over, ~goal) | (age < YOUTH))
     going = ~over & (count > 0)
     fresh = ~rest & ~live_on & ~going
@@ -151,9 +150,6 @@ def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, 
         trial_count=jnp.where(going, count, 0).astype(jnp.int32),
         turn=turn.astype(jnp.int32),
         age=age.astype(jnp.int32),
-        misses=misses.astype(jnp.int32),
-        known=jnp.where(won, held.trial_known, held.known),
-        trial_known=jnp.where(fresh, misses, held.trial_known).astype(jnp.int32),
     )
 
 

@@ -60,3 +60,8 @@ def scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None) -> Scaling
             f"observation_bounds has high below low in dimension {np.flatnonzero(high < low)[0]}"
         )
     return Scaling(low.copy(), np.where(high > low, high - low, 1.0))
+
+
+def plain(bounds: tuple[Any, Any] | None) -> list | None:
+    """Bounds as lists of numbers, for a file."""
+    return None if bounds is None else [np.asarray(bound, dtype=float).tolist() for bound in bounds]
