@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import emuq
-from emuq import domains
+from emuq import domains, posterior
 from emuq.agents import emuq_core as core
 from emuq.agents import emuq_folding as folding
 from emuq.agents import emuq_fresh
 from emuq.agents import emuq_step as step
 from emuq.agents.emuq_options import Options
 from emuq.errors import InputError
+from emuq.expectation import quadratic_form
 from emuq.features import state_part
 from emuq.precision import double
 from emuq.run.compiled import Compiled
@@ -36,16 +37,16 @@ def weights(agent):
     return np.asarray(agent._state.blocked.weights)
 
 
-@pytest.mark.parametrize("kappa", [1.0, emuq.kappa.UntilGoal()])
-def test_the_gymnasium_loop_equals_the_compiled_loop(kappa):
+@pytest.mark.parametrize(("kappa", "block"), [(1.0, 64), (1.0, 8), (emuq.kappa.UntilGoal(), 64)])
+def test_the_gymnasium_loop_equals_the_compiled_loop(kappa, block):
     # In double precision: batched products round otherwise, and the car's motion magnifies it.
-    options = SMALL | {"precision": "double", "fresh": False}
+    options = SMALL | {"precision": "double", "fresh": False, "block": block}
     compiled = Compiled(
         domains.make("MountainCar", horizon=120), Options(**options), [0, 1], kappa, max_episodes=20
     )
     compiled.steps(400)
     for i, seed in enumerate((0, 1)):
-        agent = car(seed=seed, kappa=kappa, precision="double", fresh=False)
+        agent = car(seed=seed, kappa=kappa, precision="double", fresh=False, block=block)
         agent.learn(steps=400, progress=False)
         whole = int(compiled.carry.log.count[i])
         assert whole >= 1
@@ -58,8 +59,31 @@ def test_the_gymnasium_loop_equals_the_compiled_loop(kappa):
         np.testing.assert_allclose(ours.states[:400], theirs.states[i][:400], atol=1e-6)
 
 
-def test_resuming_equals_never_having_stopped(tmp_path):
-    whole, half = car(seed=3), car(seed=3)
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("steps", [3, 4, 7, 8, 11, 12, 50])
+def test_folding_in_the_background_is_exact(steps, precision):
+    agent = car(kappa=1.0, precision=precision, plan_interval=None, block=8)
+    agent.learn(steps=steps, progress=False)
+    state = agent._state
+    with double():
+        rows = slice(int(state.data.count))
+        phi = state.basis.features(
+            state.data.states[rows].astype(float), state.data.actions[rows].astype(float)
+        )
+        whole = posterior.covariance(phi.T @ phi, agent.settings.prior_precision, 1.0)
+        blocked = state.blocked
+        assert int(blocked.used) == agent._used <= 8
+        np.testing.assert_allclose(  # the data are in single precision in either case
+            blocked.covariance - blocked.rows.T @ blocked.rows, whole, atol=1e-4 * float(jnp.max(whole))
+        )
+        folded = blocked.covariance
+        form = quadratic_form(state.basis.features, state.basis.moments, folded)
+        np.testing.assert_allclose(state.form, form, atol=1e-5 * float(jnp.max(jnp.abs(form))))
+
+
+@pytest.mark.parametrize("options", [{}, {"block": 14, "plan_interval": None, "kappa": 1.0}])
+def test_resuming_equals_never_having_stopped(tmp_path, options):
+    whole, half = car(seed=3, **options), car(seed=3, **options)
     whole.learn(episodes=6, progress=False)
     half.learn(episodes=3, progress=False)
     half.save(tmp_path / "half.emuq")

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
 
 
-SMALL = 20_000  # numbers up to which an array goes with the others
-
-
 class Basis(NamedTuple):
     """What is drawn once: the feature map, and the actions' parts that are computed from it."""
 
@@ -159,7 +156,8 @@ def read(rest: State) -> tuple[list[Array], Shape]:
             held=held,  # type: ignore[arg-type]
         )
         leaves, tree = jax.tree.flatten(state)
-        small = tuple(x.shape if x.dtype == jnp.float64 and x.size < SMALL else None for x in leaves)
+        apart = {id(rest.blocked.covariance), id(rest.form)}  # a fold replaces them
+        small = tuple(x.shape if x.dtype == jnp.float64 and id(x) not in apart else None for x in leaves)
         packed = _packed([x for x, shape in zip(leaves, small, strict=True) if shape is not None])
     return [packed, *(x for x, shape in zip(leaves, small, strict=True) if shape is None)], Shape(tree, small)
 
