@@ -59,7 +59,7 @@ def draw(path: str, history: list, healthy: int, strips: dict[str, list[np.ndarr
     axes.step(x, [episode.kappa for episode in history], where="mid", linestyle="--", label="kappa")
     axes.axvline(healthy + 0.5, color="C3", linestyle=":", label="the blow")
     axes.set(xlabel="episode", ylim=(-0.03, 1.08), xlim=(1, len(goals)))
-    axes.legend(loc="center right", fontsize=8)
+    rows[0].legend(loc="outside upper center", ncols=3, fontsize=8)
     for row, (title, frames) in zip(rows[1:], strips.items(), strict=True):
         row.suptitle(title, fontsize=9)
         for cell, frame in zip(row.subplots(1, len(frames)), frames, strict=True):

@@ -10,7 +10,7 @@ from pathlib import Path
 def register(subparsers) -> None:
     parser = subparsers.add_parser("demo", help="learn goal-only MountainCar from nothing, and show it")
     parser.add_argument("--seed", type=int, default=0, help="seed of the agent")
-    parser.add_argument("--episodes", type=int, default=20, help="episodes to learn")
+    parser.add_argument("--episodes", type=int, default=12, help="episodes to learn")
     parser.add_argument("--out", type=Path, default=Path("out/demo"), help="folder for the picture")
     parser.set_defaults(run=run)
 
