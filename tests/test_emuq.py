@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 
 import gymnasium as gym
@@ -372,3 +373,12 @@ def test_what_lies_outside_the_bounds_counts_as_at_them():
     free = car(kappa=1.0, observation_bounds=bounds, clip=False)
     free.learn(episodes=1, progress=False)
     assert np.asarray(free._state.data.states[: free.num_transitions]).max() > 1
+
+
+def test_a_copy_of_an_agent_goes_on_by_itself():
+    agent = car(kappa=1.0, plan_interval=None, block=8)
+    agent.learn(steps=21, progress=False)  # a fold is under way
+    twin = copy.deepcopy(agent)
+    for one in (agent, twin):
+        one.learn(steps=30, progress=False)
+    np.testing.assert_array_equal(weights(agent), weights(twin))

@@ -184,6 +184,7 @@ class EMUQ(Agent):
     # ------------------------------------------------------------------------------------------------
 
     def _redraw(self) -> None:
+        """Other features for the episode that begins, planned on."""
         which = self.seed, self.history, self.kappa
         new = emuq_fresh.bases(*which, self.settings, self._scaling.dim, self._actions)
         self._state = step.renew(self._state, new, self.kappa, self.settings)
@@ -206,16 +207,12 @@ class EMUQ(Agent):
 
     def _store(self) -> None:
         """The transitions that are waiting, among the data; twice the room where there is none left."""
-        blocked, data, size = self._rest.blocked, self._rest.data, self.settings.block
+        blocked, data = self._rest.blocked, self._rest.data
         with double():
             while data.capacity < self._count:
                 data = transitions.grown(data)
                 self.options["capacity"] = data.capacity  # so that a file is loaded into as much room
-            for i in range(0, len(self._pending), size):
-                some = self._pending[i : i + size]
-                rows = np.zeros((size, len(self._rows.low)))
-                rows[: len(some)] = some
-                data = step.store(data, self._rest.start, rows, np.int32(len(some)), self.settings)
+            data = step.store_all(data, self._rest.start, self._pending, self.settings)
             blocked = blocked._replace(used=jnp.int32(self._used))
         self._pending = []
         self._rest = self._rest._replace(blocked=blocked, data=data)

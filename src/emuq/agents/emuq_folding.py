@@ -9,6 +9,7 @@ the thread took, so that a run is the same whenever and wherever it is made.
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache, partial
 from typing import TYPE_CHECKING
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 @cache
 def _thread() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="emuq-fold")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        after_in_child=_thread.cache_clear
+    )  # a forked process has none of its parent's threads
 
 
 @jax.jit
@@ -73,6 +80,10 @@ class Folding:
         """Until it reads no array any more that its owner may give away."""
         if self._future is not None:
             wait([self._future])
+
+    def __getstate__(self) -> dict[str, None]:
+        """A copy of an agent folds for itself."""
+        return {"_future": None}
 
     def drop(self) -> None:
         """What was under way is of no use: S is another."""

@@ -117,6 +117,18 @@ greedy = jax.jit(core.greedy)
 values = jax.jit(core.values)
 
 
+def store_all(
+    data: Transitions, start: jax.Array, pending: Sequence[np.ndarray], options: Options
+) -> Transitions:
+    """Every row among the data, `block` at a time, so that any number of them needs one compiled call."""
+    for i in range(0, len(pending), options.block):
+        some = pending[i : i + options.block]
+        rows = np.zeros((options.block, len(some[0])))
+        rows[: len(some)] = some
+        data = store(data, start, rows, np.int32(len(some)), options)
+    return data
+
+
 def renew(state: core.State, bases: Sequence[core.Basis], kappa: float, options: Options) -> core.State:
     """Planned anew on other features: of several draws, on those whose Q fits the returns best."""
     found = [plan(redraw(state, basis, options), kappa, options) for basis in bases]
