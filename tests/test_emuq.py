@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
-
 import gymnasium as gym
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import emuq
-from emuq import domains, posterior
+from cars import SMALL, car, weights
+from emuq import domains
 from emuq.agents import emuq_core as core
-from emuq.agents import emuq_folding as folding
-from emuq.agents import emuq_fresh
-from emuq.agents import emuq_step as step
 from emuq.agents.emuq_options import Options
 from emuq.errors import InputError
-from emuq.expectation import quadratic_form
 from emuq.features import state_part
 from emuq.precision import double
 from emuq.run.compiled import Compiled
 
-SMALL = {"features": 60, "capacity": 2048}
-
-
-def car(**options):
-    return emuq.EMUQ(gym.make("emuq/MountainCar-v0", max_episode_steps=120), **(SMALL | options))
-
 
 def columns(agent):
     return agent.history.to_dict()
-
-
-def weights(agent):
-    return np.asarray(agent._state.blocked.weights)
 
 
 @pytest.mark.parametrize(("kappa", "block"), [(1.0, 64), (1.0, 8), (emuq.kappa.UntilGoal(), 64)])
@@ -58,28 +42,6 @@ def test_the_gymnasium_loop_equals_the_compiled_loop(kappa, block):
         assert [e.goal for e in agent.history][:whole] == goals.tolist()
         ours, theirs = agent._state.data, compiled.carry.agent.data
         np.testing.assert_allclose(ours.states[:400], theirs.states[i][:400], atol=1e-6)
-
-
-@pytest.mark.parametrize("precision", ["single", "double"])
-@pytest.mark.parametrize("steps", [3, 4, 7, 8, 11, 12, 50])
-def test_folding_in_the_background_is_exact(steps, precision):
-    agent = car(kappa=1.0, precision=precision, plan_interval=None, block=8)
-    agent.learn(steps=steps, progress=False)
-    state = agent._state
-    with double():
-        rows = slice(int(state.data.count))
-        phi = state.basis.features(
-            state.data.states[rows].astype(float), state.data.actions[rows].astype(float)
-        )
-        whole = posterior.covariance(phi.T @ phi, agent.settings.prior_precision, 1.0)
-        blocked = state.blocked
-        assert int(blocked.used) == agent._used <= 8
-        np.testing.assert_allclose(  # the data are in single precision in either case
-            blocked.covariance - blocked.rows.T @ blocked.rows, whole, atol=1e-4 * float(jnp.max(whole))
-        )
-        folded = blocked.covariance
-        form = quadratic_form(state.basis.features, state.basis.moments, folded)
-        np.testing.assert_allclose(state.form, form, atol=1e-5 * float(jnp.max(jnp.abs(form))))
 
 
 @pytest.mark.parametrize("options", [{}, {"block": 14, "plan_interval": None, "kappa": 1.0}])
@@ -144,21 +106,6 @@ def test_greedy_action_is_the_best_candidate():
     np.testing.assert_allclose(action, grid[np.argmax(q + 0.7 * u)])
     assert np.all((variance > 0) & (variance <= 1 / agent.settings.prior_precision))
     assert np.all(u < 0)
-
-
-def test_nothing_compiles_after_the_first_two_episodes():
-    agent = car(kappa=1.0)
-    agent.learn(episodes=2, progress=False)
-    compiled = [
-        f._cache_size()
-        for f in (step.advance, step.store, step.plan, step.begin, step.finish, folding.fold, folding.move_up)
-    ]
-    agent.learn(episodes=4, progress=False)
-    after = [
-        f._cache_size()
-        for f in (step.advance, step.store, step.plan, step.begin, step.finish, folding.fold, folding.move_up)
-    ]
-    assert after == compiled
 
 
 def test_room_doubles_and_nothing_is_lost(tmp_path):
@@ -285,84 +232,6 @@ def test_exploration_reward_falls_where_the_agent_has_been():
     assert -1 <= known < unknown <= 0
 
 
-def test_fresh_features_keep_the_values_and_the_data():
-    agent = car(kappa=1.0, capacity=1024)
-    agent.learn(episodes=2, progress=False)
-    before, points = agent._state, agent._state.data.states[:50].astype(float)
-    actions = np.asarray(before.data.actions[:50], dtype=float)
-    with double():
-        (new,) = emuq_fresh.bases(agent.seed, agent.history, 1.0, agent.settings, 2, agent._actions)
-        after = emuq_fresh.redraw(before, new, agent.settings)
-        old, kept = (core.values(state, points, actions)[1] for state in (before, after))
-    frequencies = [np.asarray(s.basis.features.state_frequencies) for s in (before, after)]
-    assert not np.allclose(*frequencies)
-    assert np.median(np.abs(frequencies[1])) < np.median(np.abs(frequencies[0]))  # a wider lengthscale
-    np.testing.assert_array_equal(before.data.states, after.data.states)
-    assert np.mean(np.abs(np.asarray(old) - np.asarray(kept))) < 0.1 * np.ptp(np.asarray(old)) + 0.5
-
-
-def test_features_are_drawn_anew_while_exploring_as_exploiting_begins_and_after_a_miss():
-    agent = car(kappa=1.0)
-
-    def drawn(kappa):
-        agent.kappa = kappa
-        agent.learn(episodes=1, progress=False)
-        return np.asarray(agent._state.basis.features.state_frequencies)
-
-    first, exploiting = drawn(1.0), drawn(0.0)
-    assert np.median(np.abs(exploiting)) < 0.5 * np.median(np.abs(first))  # coarse at once
-    again = drawn(0.0)
-    assert np.allclose(exploiting, again) == agent.history[-2].goal  # anew after a miss only
-    assert not np.allclose(again, drawn(1.0))
-
-
-def test_what_is_held_keeps_its_features_when_others_are_drawn():
-    agent = car(kappa=1.0)
-    agent.learn(episodes=1, progress=False)
-    state = agent._state
-    with double():
-        mine = core.live(state)
-        kept = state.held._replace(policy=mine, trials=np.int32(1), wins=np.int32(1))
-        state = state._replace(held=kept)
-        q = np.asarray(core.values(state, state.data.states[:9].astype(float), np.zeros((9, 1)))[0])
-        (new,) = emuq_fresh.bases(agent.seed, agent.history, 1.0, agent.settings, 2, agent._actions)
-        after = step.renew(state, [new], 1.0, agent.settings)
-        assert not np.allclose(core.live(after).features.state_frequencies, mine.features.state_frequencies)
-        still = core.values(after, after.data.states[:9].astype(float), np.zeros((9, 1)))[0]
-    np.testing.assert_array_equal(q, np.asarray(still))
-
-
-def test_of_several_draws_to_exploit_the_one_that_fits_the_returns_is_kept():
-    agent = emuq.EMUQ(gym.make("emuq/SinglePendulum-v0", max_episode_steps=200), **SMALL)
-    agent.learn(episodes=3, progress=False)
-    assert agent.history.first_goal
-    with double():
-        draws = emuq_fresh.bases(agent.seed, agent.history, 0.0, agent.settings, 3, agent._actions)
-        assert len(draws) == agent.settings.draws > 1
-        fits = [
-            float(step.misfit(step.renew(agent._state, [draw], 0.0, agent.settings), agent.settings))
-            for draw in draws
-        ]
-        best = step.renew(agent._state, draws, 0.0, agent.settings)
-        assert float(step.misfit(best, agent.settings)) == min(fits) < max(fits)
-
-
-def test_a_value_is_at_least_the_return_seen_and_lower_where_q_is_uncertain():
-    agent = emuq.EMUQ(gym.make("emuq/SinglePendulum-v0", max_episode_steps=200), **SMALL)
-    agent.learn(episodes=3, progress=False)
-    means = {}
-    for name, change in {"none": {"returns": False}, "returns": {}, "both": {"caution": 0.3}}.items():
-        options = dataclasses.replace(agent.settings, **({"caution": 0.0} | change))
-        with double():
-            state = core.plan(agent._state, 0.0, options)
-            data = state.data
-            rows = slice(int(data.count))
-            q = state.basis.features(data.states[rows].astype(float), data.actions[rows].astype(float))
-            means[name] = float(np.mean(q @ state.blocked.weights[:, 0]))
-    assert means["none"] < means["returns"]
-    assert means["both"] < means["returns"]
-
-
 def test_what_lies_outside_the_bounds_counts_as_at_them():
     bounds = (np.array([-0.6, -0.01]), np.array([-0.4, 0.01]))
     agent = car(kappa=1.0, observation_bounds=bounds)
@@ -373,12 +242,3 @@ def test_what_lies_outside_the_bounds_counts_as_at_them():
     free = car(kappa=1.0, observation_bounds=bounds, clip=False)
     free.learn(episodes=1, progress=False)
     assert np.asarray(free._state.data.states[: free.num_transitions]).max() > 1
-
-
-def test_a_copy_of_an_agent_goes_on_by_itself():
-    agent = car(kappa=1.0, plan_interval=None, block=8)
-    agent.learn(steps=21, progress=False)  # a fold is under way
-    twin = copy.deepcopy(agent)
-    for one in (agent, twin):
-        one.learn(steps=30, progress=False)
-    np.testing.assert_array_equal(weights(agent), weights(twin))

@@ -153,7 +153,7 @@ def read(rest: State) -> tuple[list[Array], Shape]:
             data=None,
             converged=None,
             key=jax.random.key_data(rest.key),
-            held=held,  # type: ignore[arg-type]
+            held=held,  # type: ignore[arg-type]  # as much of it as a step needs
         )
         leaves, tree = jax.tree.flatten(state)
         apart = {id(rest.blocked.covariance), id(rest.form)}  # a fold replaces them
