@@ -1,6 +1,6 @@
 """Acting on Q + kappa U, and which policy of Q an exploiting episode acts on.
 
-    a = argmax_a Q(s, a) + kappa U(s, a)        (equation 13)
+a = argmax_a Q(s, a) + kappa U(s, a)        (equation 13)
 """
 
 from __future__ import annotations
