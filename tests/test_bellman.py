@@ -8,11 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from gymnasium.spaces import Box
 
 from emuq import bellman, planning, posterior, transitions
 from emuq.agents import emuq_core as core
-from emuq.agents.actions import Actions
-from emuq.agents.emuq_options import PAPER, Options
+from emuq.agents.actions import Actions, actions_of
+from emuq.agents.emuq_options import PAPER, Options, resolve
 from emuq.bellman import Rules, balance
 from emuq.expectation import quadratic_form
 from emuq.features import Features, action_part, random_fourier, state_part
@@ -80,6 +81,7 @@ def test_policy_iteration_solves_a_random_mdp_exactly(table, rng):
         tolerance=1e-12,
         chunk=8,
         table=table,
+        single=False,
         u_bounds=(-10.0, 0.0),
     )
     mdp = random_mdp(rng)
@@ -209,6 +211,32 @@ def test_sweeps_stop_before_they_diverge():
     assert int(sweeps[0]) == 5  # 1.2^4 > 2
     assert float(jnp.max(jnp.abs(m[0]))) < 10
     np.testing.assert_allclose(m[1], 2.0, atol=1e-8)
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_single_precision_of_products_hardly_changes_a_plan(preset, rng):
+    count, scores = 600, {}
+    states = rng.random((count + 1, 2))
+    actions, queries = rng.random((count, 1)), rng.random((200, 3))
+    for precision in ("single", "double"):
+        options = resolve(
+            preset, {"features": 60, "capacity": 1024, "precision": precision, "improvements": 1}
+        )
+        basis = core.draw_basis(np.random.default_rng(0), options, 2, actions_of(Box(-1, 1, (1,))))
+        state = core.init(basis, options, jax.random.key(0))
+        data = state.data._replace(
+            states=state.data.states.at[:count].set(states[:-1].astype("f4")),
+            next_states=state.data.next_states.at[:count].set(states[1:].astype("f4")),
+            actions=state.data.actions.at[:count].set(actions.astype("f4")),
+            rewards=state.data.rewards.at[:count:50].set(1.0),
+            terminal=state.data.terminal.at[:count:50].set(True),
+            count=jnp.int32(count),
+        )
+        planned = core.plan(state._replace(data=data), jnp.asarray(1.0), options)
+        scores[precision] = basis.features(queries[:, :2], queries[:, 2:]) @ planned.blocked.weights
+    spread = np.ptp(scores["double"], axis=0)
+    assert (spread > 0.1).all()
+    assert (np.abs(scores["single"] - scores["double"]) < 1e-3 * spread).all()
 
 
 def test_exploration_rewards_lie_between_minus_one_and_zero(rng):

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from emuq import transitions
-from emuq.expectation import Moments, angles, expected_variance
+from emuq.expectation import Moments, angles, expected_variance, rounded
 from emuq.features import Features, Part, combine, scores, state_part
 from emuq.transitions import Transitions
 
@@ -41,6 +41,7 @@ class Rules:
     u_stops: bool = False  # U ends at a terminal transition too (its next state there is not used)
     reset_cost: int = 0  # steps without discovery that a reset is worth: U's price of ending an episode
     chunk: int = 256
+    single: bool = True  # products of the data's features are made in single precision, and summed in double
     table: int = 8192  # transitions up to which features are kept in memory between sweeps
 
     @property
@@ -56,7 +57,10 @@ class Care(NamedTuple):
 
 
 class Backup(NamedTuple):
-    """A chunk of transitions under the greedy policies: t = rewards + gamma goes_on * next values."""
+    """A chunk of transitions under the greedy policies: t = rewards + gamma goes_on * next values.
+
+    Features may be in single precision: reading them, and their products, is what planning costs.
+    """
 
     phi: Float[Array, "n m"]
     next_q: Float[Array, "n m"] | None  # None: as `next_u`, Q being bootstrapped on the balanced policy
@@ -68,10 +72,12 @@ class Backup(NamedTuple):
 
     def next_values(self, weights: Float[Array, "2 m"]) -> Float[Array, "n 2"]:
         """Q(s', pi_Q(s')) and U(s', pi(s')), 0 where they stop."""
+        low = weights.astype(self.next_u.dtype)
         if self.next_q is None:
-            values = self.next_u @ weights.T
+            values = self.next_u @ low.T
         else:
-            values = jnp.stack([self.next_q @ weights[0], self.next_u @ weights[1]], axis=-1)
+            values = jnp.stack([self.next_q @ low[0], self.next_u @ low[1]], axis=-1)
+        values = values.astype(weights.dtype)
         return (values if self.doubt is None else values - self.doubt) * self.goes_on
 
     def targets(
@@ -80,6 +86,10 @@ class Backup(NamedTuple):
         """t_Q and t_U, from next values clipped to [low, high]."""
         found = self.rewards + discounts * jnp.clip(self.next_values(weights), low, high)
         return found if self.least is None else jnp.maximum(found, self.least)
+
+    def moments(self, targets: Float[Array, "n 2"]) -> Float[Array, "2 m"]:
+        """t'Phi."""
+        return (targets.T.astype(self.phi.dtype) @ self.phi).astype(targets.dtype)
 
 
 def balance(q: Float[Array, "*n"], u: Float[Array, "*n"], kappa: Float[Array, ""]) -> Float[Array, "*n"]:
@@ -148,6 +158,7 @@ def backup(
 ) -> Backup:
     """What chunk `index` of the data contributes; rows that are not data are 0. O(n K M)."""
     dtype = q_weights.dtype
+    low = jnp.float32 if rules.single else dtype
     rows, mask = transitions.chunk(data, index, rules.chunk)
     states, actions, following = (x.astype(dtype) for x in (rows.states, rows.actions, rows.next_states))
     intrinsic = jax.lax.dynamic_slice_in_dim(exploration, index * rules.chunk, rules.chunk)
@@ -158,19 +169,22 @@ def backup(
         spread = care.caution * jnp.sqrt(intrinsic + 1.0)
         doubt = jnp.stack([spread, jnp.zeros_like(spread)], axis=-1)
     intrinsic, u_goes_on = restart(intrinsic, rows.terminal, rules)
-    part = state_part(features, following)
+    part, actions_part = rounded(state_part(features, following), low), rounded(candidates, low)
 
     def following_at(best: Int[Array, " n"]) -> Float[Array, "n m"]:
-        return combine(features, part, Part(candidates.cos[best], candidates.sin[best]))
+        return combine(features, part, Part(*(x[best] for x in actions_part)))
+
+    def values(weights: Float[Array, " m"]) -> Float[Array, "n k"]:
+        return scores(features, part, actions_part, weights.astype(low))
 
     if rules.q_policy == "own":
-        q, u = (scores(features, part, candidates, weights) for weights in (q_weights, u_weights))
+        q, u = values(q_weights), values(u_weights)
         next_q = following_at(jnp.argmax(q, axis=-1))
         next_u = following_at(jnp.argmax(balance(q, u, kappa), axis=-1))
     else:  # both values are linear in their weights
-        balanced = scores(features, part, candidates, balance(q_weights, u_weights, kappa))
+        balanced = values(balance(q_weights, u_weights, kappa))
         next_q, next_u = None, following_at(jnp.argmax(balanced, axis=-1))
     goes_on = jnp.stack([1.0 - rows.terminal.astype(dtype), u_goes_on], axis=-1)
     rewards = jnp.stack([rows.rewards.astype(dtype), intrinsic], axis=-1)
-    phi = features(states, actions) * mask[:, None]
+    phi = (features(states, actions) * mask[:, None]).astype(low)
     return Backup(phi, next_q, next_u, goes_on, rewards * mask[:, None], least, doubt)

@@ -53,7 +53,8 @@ class Features:
 
     def __call__(self, state: Float[Array, "*n ds"], action: Float[Array, "*n da"]) -> Float[Array, "*n m"]:
         """phi(s, a). O(M (d_S + d_A))."""
-        return combine(self, state_part(self, state), action_part(self, action))
+        angle = state @ self.state_frequencies.T + action @ self.action_frequencies.T
+        return _features(self, *cos_sin(angle))
 
 
 def random_fourier(
@@ -118,11 +119,10 @@ def action_part(features: Features, action: Float[Array, "*n da"]) -> Part:
 
 def combine(features: Features, state: Part, action: Part) -> Float[Array, "*n m"]:
     """phi from the two parts, by the addition theorems. O(M)."""
-    cosine = state.cos * action.cos - state.sin * action.sin
-    if not features.sines:
-        return features.scale * cosine
-    return features.scale * jnp.concatenate(
-        [cosine, state.sin * action.cos + state.cos * action.sin], axis=-1
+    return _features(
+        features,
+        state.cos * action.cos - state.sin * action.sin,
+        state.sin * action.cos + state.cos * action.sin,
     )
 
 
@@ -139,6 +139,10 @@ def scores(
     if on_cos.ndim == 1:  # XLA would copy the actions' part into another order
         return features.scale * (actions.cos @ on_cos + actions.sin @ on_sin)
     return features.scale * (on_cos @ actions.cos.T + on_sin @ actions.sin.T)
+
+
+def _features(features: Features, cosine: Float[Array, "*n j"], sine: Float[Array, "*n j"]):
+    return features.scale * (jnp.concatenate([cosine, sine], axis=-1) if features.sines else cosine)
 
 
 def _part(frequencies: Float[Array, "j d"], x: Float[Array, "*n d"]) -> Part:

@@ -48,8 +48,8 @@ class Sums(NamedTuple):
 
     next_q: Float[Array, "m m"]
     next_u: Float[Array, "m m"]
-    rewards: Float[Array, "m 2"]
-    targets: Float[Array, "m 2"]
+    rewards: Float[Array, "2 m"]
+    targets: Float[Array, "2 m"]
 
 
 def policy_iteration(
@@ -116,7 +116,7 @@ def tabled(
     def sweep(weights: Array) -> Array:
         def add(i, total):
             chunk: Backup = jax.tree.map(lambda table: table[i], tables)
-            return total + chunk.targets(weights, discounts, low, high).T @ chunk.phi
+            return total + chunk.moments(chunk.targets(weights, discounts, low, high))
 
         return jax.lax.fori_loop(0, chunks, add, jnp.zeros((2, m), dtype)) @ solver  # S is symmetric
 
@@ -146,26 +146,31 @@ def streamed(
         if chunk.doubt is not None:
             rewards = rewards - discounts * chunk.doubt * chunk.goes_on
         return Sums(
-            sums.next_q + next_q,
-            sums.next_u + next_u,
-            sums.rewards + chunk.phi.T @ rewards,
-            sums.targets + chunk.phi.T @ chunk.targets(weights, discounts, low, high),
+            sums.next_q + next_q.astype(dtype),
+            sums.next_u + next_u.astype(dtype),
+            sums.rewards + chunk.moments(rewards),
+            sums.targets + chunk.moments(chunk.targets(weights, discounts, low, high)),
         )
 
-    zero = Sums(*(jnp.zeros(shape, dtype) for shape in ((m, m), (m, m), (m, 2), (m, 2))))
+    zero = Sums(*(jnp.zeros(shape, dtype) for shape in ((m, m), (m, m), (2, m), (2, m))))
     sums = jax.lax.fori_loop(0, chunks, add, zero)
-    start, constant = (solver @ sums.targets).T, (solver @ sums.rewards).T
-    matrices = discounts[:, None, None] * (solver @ jnp.stack([sums.next_q, sums.next_u]))
+    start, constant = sums.targets @ solver, sums.rewards @ solver  # S is symmetric
 
-    def sweep(weights: Array) -> Array:
-        return constant + jnp.einsum("kij,kj->ki", matrices, weights)
+    def evaluate(k: int, products: Float[Array, "m m"]):
+        """Q's weights (k = 0) or U's: they share no array here, and need not wait for each other."""
+        matrix = discounts[k] * (solver @ products)
+        return settle(lambda w: constant[k : k + 1] + w @ matrix.T, start[k : k + 1], rules, growth=GROWTH)
 
-    return _plan(*settle(sweep, start, rules, growth=GROWTH))
+    none = start[:1], jnp.zeros(1, dtype), jnp.zeros(1, jnp.int32), jnp.ones(1, bool)
+    quiet = jnp.all((start[0] == 0) & (constant[0] == 0))  # no reward yet: Q is 0
+    q = jax.lax.cond(quiet, lambda: none, lambda: evaluate(0, sums.next_q))
+    return _plan(*map(jnp.concatenate, zip(q, evaluate(1, sums.next_u), strict=True)))
 
 
 def _products(chunk: Backup) -> tuple[Float[Array, "m m"], Float[Array, "m m"]]:
     """Phi'Phi_next for Q and for U. Where they share Phi_next they differ in a few terminal rows only."""
-    phi, next_u, on = chunk.phi, chunk.next_u, chunk.goes_on
+    phi, next_u = chunk.phi, chunk.next_u
+    on = chunk.goes_on.astype(phi.dtype)
     for_u = phi.T @ (next_u * on[:, 1:])
     if chunk.next_q is not None:
         return phi.T @ (chunk.next_q * on[:, :1]), for_u
@@ -185,10 +190,10 @@ def _bounds(q_bounds: Float[Array, " 2"], rules: Rules) -> tuple[Float[Array, " 
     return jnp.stack([q_bounds[0], low]), jnp.stack([q_bounds[1], high])
 
 
-def settle(sweep: Callable[[Array], Array], start: Float[Array, "2 m"], rules: Rules, growth: float):
+def settle(sweep: Callable[[Array], Array], start: Float[Array, "k m"], rules: Rules, growth: float):
     """Sweep until a step is below the tolerance, has grown `growth`-fold, or `rules.sweeps` are done.
 
-    Q and U (the rows) are swept together, as they share the features of the data; each stops for itself.
+    Rows (Q and U, where they share the features of the data) are swept together; each stops for itself.
     """
 
     def on(change, least, count):
@@ -206,8 +211,8 @@ def settle(sweep: Callable[[Array], Array], start: Float[Array, "2 m"], rules: R
             count + going,
         )
 
-    infinity = jnp.full(2, jnp.inf, start.dtype)
-    begin = (start, infinity, infinity, jnp.zeros(2, jnp.int32))
+    infinity = jnp.full(len(start), jnp.inf, start.dtype)
+    begin = (start, infinity, infinity, jnp.zeros(len(start), jnp.int32))
     weights, change, _, count = jax.lax.while_loop(lambda c: jnp.any(on(*c[1:])), step, begin)
     return weights, change, count, change <= rules.tolerance
 

@@ -46,7 +46,7 @@ class Options:
     hold: bool = True  # exploit on weights that have been seen to work, try new ones before trusting them
     block: int = 64  # covariance updates held back at most: each half is folded in while the next one fills
     capacity: int = 1 << 16  # transitions before the room for them doubles (which compiles once)
-    precision: Literal["single", "double"] = "single"  # of the M x M arrays within an episode
+    precision: Literal["single", "double"] = "single"  # of the step's M x M arrays, of plans' products
 
     def __post_init__(self) -> None:
         for name, low in (("plan_growth", 0), ("tolerance", 0), ("mixture", 0), ("table", 0), ("caution", 0)):
@@ -93,6 +93,7 @@ class Options:
             q_policy=self.q_policy,
             u_stops=self.exploration_end == "zero",
             reset_cost=self.reset_cost,
+            single=self.precision == "single",
         )
 
 

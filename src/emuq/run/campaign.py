@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from emuq.run.jobs import Executor, Job
 from emuq.run.progress import Tally, progress
+from emuq.run.queue import Queue
 from emuq.run.spec import RunSpec
 from emuq.run.store import Store
 
@@ -43,7 +44,8 @@ def carry_out(jobs: Sequence[Job], store: Store, executor: Executor, workers: in
     kept = sum(len(job.specs) for job in jobs) - len(specs)
     tally = Tally(specs, workers)
     try:
-        outcomes = executor.run(_still_missing(todo, store))
+        # Another process may finish some of them meanwhile.
+        outcomes = executor.run(Queue(todo, wanted=lambda job: bool(remaining([job], store))))
         with _termination_as_interrupt(), progress(tally) as shown, closing(outcomes):
             for job, outcome in outcomes:
                 store.write(job.specs, outcome.results, outcome.error, outcome.seconds, outcome.provenance)
@@ -53,13 +55,6 @@ def carry_out(jobs: Sequence[Job], store: Store, executor: Executor, workers: in
         done, failed = tally.done.total(), tally.failed.total()
         raise Interrupted(Summary(done, failed, kept), len(specs) - done - failed) from stop
     return Summary(tally.done.total(), tally.failed.total(), kept)
-
-
-def _still_missing(jobs: Sequence[Job], store: Store) -> Iterator[Job]:
-    """Jobs in turn, passing over those that another process has finished meanwhile."""
-    for job in jobs:
-        if remaining([job], store):
-            yield job
 
 
 @contextmanager

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from typing import Any
 
 from emuq.errors import InputError, MissingExtra
 from emuq.run.jobs import Job, Outcome, died, perform
 from emuq.run.local import compile_cache, threads
+from emuq.run.queue import Queue
 
 RETRIES = 5  # attempts after a node or a worker process is lost
 CONNECT_SECONDS = 5.0
@@ -21,7 +22,7 @@ class Ray:
         self.address, self.threads = address, threads
         self._ours = False
 
-    def run(self, jobs: Iterable[Job]) -> Generator[tuple[Job, Outcome]]:
+    def run(self, jobs: Queue) -> Generator[tuple[Job, Outcome]]:
         """Each job with its outcome, as they end. Leaving the loop early cancels what has not."""
         ray = self._connect()
         options: dict[str, Any] = {

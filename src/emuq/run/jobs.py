@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 import time
 import traceback
-from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Generator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from emuq.run.provenance import provenance
 from emuq.run.spec import RunSpec
+
+if TYPE_CHECKING:
+    from emuq.run.queue import Queue
 
 
 class Job(NamedTuple):
@@ -35,7 +38,7 @@ class Outcome(NamedTuple):
 class Executor(Protocol):
     """Carries out jobs in any order and yields each with its outcome as it ends."""
 
-    def run(self, jobs: Iterable[Job]) -> Generator[tuple[Job, Outcome]]: ...
+    def run(self, jobs: Queue) -> Generator[tuple[Job, Outcome]]: ...
 
 
 def perform(job: Job) -> Outcome:

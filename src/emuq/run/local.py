@@ -11,7 +11,7 @@ import os
 import platform
 import signal
 import threading
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from emuq.run.jobs import Job, Outcome, died, perform
 from emuq.run.provenance import cores
+from emuq.run.queue import Queue, kind
 
 _SPAWN = multiprocessing.get_context("spawn")
 
@@ -36,13 +37,16 @@ class LocalProcesses:
         self.workers = workers or cores()
         self.threads = threads or max(1, cores() // self.workers)
 
-    def run(self, jobs: Iterable[Job]) -> Generator[tuple[Job, Outcome]]:
+    def run(self, jobs: Queue) -> Generator[tuple[Job, Outcome]]:
         """Each job with its outcome, as they end. Leaving the loop early ends the processes."""
-        waiting = iter(jobs)
         busy: dict[Connection, tuple[_Worker, Job]] = {}
         workers: list[_Worker] = []
+
+        def following(last: Job | None = None) -> Job | None:
+            return jobs.take(last, {kind(job) for _, job in busy.values()})
+
         try:
-            for job in _first(waiting, self.workers):
+            while len(busy) < self.workers and (job := following()) is not None:
                 workers.append(worker := self._start())
                 worker.pipe.send(job)
                 busy[worker.pipe] = worker, job
@@ -50,14 +54,14 @@ class LocalProcesses:
                 for pipe in wait(list(busy)):
                     worker, job = busy.pop(pipe)  # type: ignore[index]
                     outcome = _receive(worker)
-                    following = next(waiting, None)
-                    if following is not None:
+                    after = following(job)
+                    if after is not None:
                         if not worker.process.is_alive():
                             workers.remove(worker)
                             workers.append(worker := self._start())
                         # The next job starts before this one is recorded: nobody waits for the disk.
-                        worker.pipe.send(following)
-                        busy[worker.pipe] = worker, following
+                        worker.pipe.send(after)
+                        busy[worker.pipe] = worker, after
                     yield job, outcome
         finally:
             for worker in workers:
@@ -120,14 +124,6 @@ def _ignoring_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _first(jobs: Iterator[Job], number: int) -> Iterator[Job]:
-    for _ in range(number):
-        job = next(jobs, None)
-        if job is None:
-            return
-        yield job
 
 
 def _receive(worker: _Worker) -> Outcome:

@@ -1,0 +1,39 @@
+"""Jobs that wait for a process: first those whose programs it has compiled already.
+
+Jobs of one agent in one domain share their programs, whatever the experiment. Two processes that begin with
+the same kind would compile the same programs side by side, and at few seeds that is half of the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from emuq.run.jobs import Job
+
+Kind = tuple[str, str]
+
+
+def kind(job: Job) -> Kind:
+    """Agent and domain."""
+    return job.specs[0].agent, job.specs[0].domain
+
+
+class Queue:
+    """Jobs in their order, but for `take`; those that `wanted` refuses when their turn comes are left out."""
+
+    def __init__(self, jobs: Sequence[Job], wanted: Callable[[Job], bool] = lambda _: True) -> None:
+        self._jobs, self._wanted = list(jobs), wanted
+
+    def take(self, last: Job | None = None, busy: Collection[Kind] = ()) -> Job | None:
+        """The next job for a process: of the kind of its last one, or one that no other is busy with."""
+        while self._jobs:
+            alike = (i for i, job in enumerate(self._jobs) if last is not None and kind(job) == kind(last))
+            apart = (i for i, job in enumerate(self._jobs) if kind(job) not in busy)
+            job = self._jobs.pop(next(alike, next(apart, 0)))
+            if self._wanted(job):
+                return job
+        return None
+
+    def __iter__(self) -> Iterator[Job]:
+        while (job := self.take()) is not None:
+            yield job
