@@ -81,6 +81,7 @@ def test_every_change_is_an_option_in_which_the_presets_differ():
         "hold",
         "exploiting_improvements",
         "draws",
+        "committee",
         "smoother",
         "returns",
         "caution",

@@ -1,4 +1,4 @@
-"""Jobs wait for the process that has compiled their programs."""
+"""Jobs wait for the process that has compiled their programs: that of their domain."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ def job(agent: str, domain: str, seed: int = 0) -> Job:
     return Job(lambda specs: [{} for _ in specs], (RunSpec.of("some", agent, domain, seed),))
 
 
-A0, A1, B0, C0 = job("a", "D"), job("a", "D", 1), job("b", "D"), job("c", "D")
+A0, A1, B0, C0 = job("x", "A"), job("y", "A"), job("x", "B"), job("x", "C")
 
 
 def test_a_queue_is_in_order():
     assert list(Queue([A0, A1, B0])) == [A0, A1, B0]
 
 
-def test_a_process_goes_on_with_its_own_kind_and_begins_with_one_that_is_nobody_elses():
+def test_a_process_stays_in_its_domain_and_begins_with_one_that_is_nobody_elses():
     queue = Queue([A0, A1, B0, C0])
     assert queue.take() == A0
-    assert queue.take(busy={("a", "D")}) == B0
-    assert queue.take(last=A0, busy={("b", "D")}) == A1
-    assert queue.take(last=B0, busy={("a", "D")}) == C0
+    assert queue.take(busy={"A"}) == B0
+    assert queue.take(last=A0, busy={"B"}) == A1
+    assert queue.take(last=B0, busy={"A"}) == C0
     assert queue.take(last=B0) is None
 
 
 def test_a_process_with_nothing_of_its_own_to_do_helps_another():
     queue = Queue([A0, A1])
-    assert queue.take(last=B0, busy={("a", "D")}) == A0
+    assert queue.take(last=B0, busy={"A"}) == A0
 
 
 def test_what_was_finished_meanwhile_is_left_out():

@@ -26,12 +26,14 @@ def act(state: State, observation: Float[Array, " ds"], kappa: Float[Array, ""])
 
     While learning at kappa = 0, an episode may try a policy before it is trusted (see `held`).
     """
-    return _greedy(state, holding.acting(state.held, live(state)), observation, kappa)
+    held = state.held
+    acting = holding.reduced(held) if isinstance(held, holding.Held) else held
+    return _greedy(state, acting.policy, acting.turn != holding.LIVE, observation, kappa)
 
 
 def greedy(state: State, observation: Float[Array, " ds"], kappa: Float[Array, ""]) -> Int[Array, ""]:
     """As `act`, on the policy that is trusted most: what a user is given."""
-    return _greedy(state, holding.trusted(state.held, live(state)), observation, kappa)
+    return _greedy(state, state.held.policy, state.held.trials > 0, observation, kappa)
 
 
 def live(state: State) -> Policy:
@@ -47,12 +49,22 @@ def settled(
     q = _scores(newest, state.start)
     expected = jnp.clip(jnp.max(q), *state.q_bounds)
     value = jnp.where(goal, options.discount ** length.astype(q.dtype), 0.0) - expected
-    return holding.when(exploited, holding.settle(state.held, newest, value, goal), state.held)
+    of_its_size = holding.committee([newest] * options.members)
+    return holding.when(exploited, holding.settle(state.held, of_its_size, value, goal), state.held)
 
 
-def retry(state: State) -> State:
-    """A trial that is about to begin is of the newest policy."""
-    return state._replace(held=holding.retry(state.held, live(state)))
+def retry(state: State, policy: Policy) -> State:
+    """A trial that is about to begin is of this policy."""
+    return state._replace(held=holding.retry(state.held, policy))
+
+
+def trusted(state: State, observation: Float[Array, "n ds"], action: Float[Array, "n da"]):
+    """Q of what `greedy` acts on."""
+
+    def q(policy: Policy) -> Float[Array, " n"]:
+        return policy.features(observation, action) @ policy.weights
+
+    return jax.lax.cond(state.held.trials > 0, lambda: q(state.held.policy), lambda: q(live(state)))
 
 
 def _scores(policy: Policy, observation: Float[Array, " ds"]) -> Float[Array, " k"]:
@@ -61,11 +73,16 @@ def _scores(policy: Policy, observation: Float[Array, " ds"]) -> Float[Array, " 
     )
 
 
-def _greedy(state: State, exploiting: Policy, observation, kappa) -> Int[Array, ""]:
-    policy = holding.when(kappa > 0, live(state), exploiting)
-    # Both values are linear in their weights, so that one product serves for Q + kappa U.
-    weights = balance(policy.weights, state.blocked.weights[:, 1], kappa)
-    total = _scores(policy._replace(weights=weights), observation)
+def _greedy(state: State, kept: Policy, is_kept: Bool[Array, ""], observation, kappa) -> Int[Array, ""]:
+    """argmax of Q + kappa U on the newest weights, or at kappa = 0 of Q on a policy that is kept."""
+
+    def newest() -> Float[Array, " k"]:
+        # Both values are linear in their weights, so that one product serves for Q + kappa U.
+        policy = live(state)
+        weights = balance(policy.weights, state.blocked.weights[:, 1], kappa)
+        return _scores(policy._replace(weights=weights), observation)
+
+    total = jax.lax.cond(is_kept & (kappa == 0), lambda: _scores(kept, observation), newest)
     tied = total >= jnp.max(total)
 
     def draw() -> Int[Array, ""]:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 import jax.numpy as jnp
 
 from emuq import expectation, posterior, transitions
-from emuq.agents import held as holding
-from emuq.agents.emuq_acting import act, greedy, live, retry, settled
+from emuq.agents.emuq_acting import act, greedy, live, retry, settled, trusted
 from emuq.agents.emuq_options import Options
 from emuq.agents.emuq_refit import refit
 from emuq.agents.emuq_state import Basis, Moving, State, draw_basis, init, join, read, split, streams, unread
@@ -196,9 +195,7 @@ def values(state: State, observation: Float[Array, "n ds"], action: Float[Array,
     low = phi.astype(state.form.dtype)
     held = jnp.sum((low @ state.blocked.rows.T) ** 2, axis=-1)
     variance = (posterior.variance(state.blocked.covariance, low) - held).astype(phi.dtype)
-    trusted = holding.trusted(state.held, live(state))
-    q = trusted.features(observation, action) @ trusted.weights
-    return q, phi @ state.blocked.weights[:, 1], variance
+    return trusted(state, observation, action), phi @ state.blocked.weights[:, 1], variance
 
 
 def _goes_on(start: Float[Array, " ds"], following, terminal, options: Options) -> Float[Array, " ds"]:

@@ -33,7 +33,8 @@ class Options:
     plan_at_end: bool = False  # plan at the end of each episode
     improvements: int = 2  # policy improvements a plan while exploring
     exploiting_improvements: int = 4  # and while exploiting
-    draws: int = 4  # of features to exploit with: Q is kept on those that fit the returns best
+    draws: int = 8  # of features to exploit with: Q is kept on those that fit the returns best
+    committee: int = 4  # the best of them, whose mean Q is tried as a policy
     smoother: float = 2.0  # l_A of features drawn to exploit, in multiples of l_A
     returns: bool = True  # while exploiting, Q is at least the return that was seen to follow
     caution: float = 0.03  # while exploiting, standard deviations that Q's next value is lowered by
@@ -58,7 +59,7 @@ class Options:
         for name in ("discount", "exploration_discount"):
             if getattr(self, name) is not None and not 0 <= getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a number from 0 to below 1")
-        for name in ("improvements", "exploiting_improvements", "draws", "sweeps", "capacity"):
+        for name in ("improvements", "exploiting_improvements", "draws", "committee", "sweeps", "capacity"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a whole number from 1")
         if self.block < 2 or self.block % 2:
@@ -77,6 +78,11 @@ class Options:
         if self.plan_interval is None:
             return None
         return planned + max(self.plan_interval, int(self.plan_growth * planned))
+
+    @property
+    def members(self) -> int:
+        """Of a policy that is held: without fresh features there is one draw of them."""
+        return self.committee if self.fresh and self.hold else 1
 
     @property
     def rules(self) -> Rules:
@@ -115,6 +121,7 @@ PAPER = Options(
     q_policy="balanced",
     exploiting_improvements=2,
     draws=1,
+    committee=1,
     smoother=1.0,
     returns=False,
     caution=0.0,

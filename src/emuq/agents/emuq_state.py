@@ -105,6 +105,7 @@ def init(basis: Basis, options: Options, key: Array) -> State:
     prior = posterior.prior(m, options.prior_precision, targets=2, dtype=low)
     chunk = options.rules.chunk
     capacity = -(-options.capacity // chunk) * chunk
+    live = Policy(basis.features, basis.candidates, jnp.zeros(m))
     form = quadratic_form(basis.features, basis.moments, prior.covariance.astype(jnp.float64))
     return State(
         basis,
@@ -117,7 +118,7 @@ def init(basis: Basis, options: Options, key: Array) -> State:
         jnp.array([-1.0, 1.0]),
         jnp.zeros(state_dim),
         key,
-        holding.nothing(Policy(basis.features, basis.candidates, jnp.zeros(m))),
+        holding.nothing(holding.committee([live] * options.members)),
         jnp.ones(2, bool),
     )
 
@@ -156,7 +157,8 @@ def read(rest: State) -> tuple[list[Array], Shape]:
             held=held,  # type: ignore[arg-type]  # as much of it as a step needs
         )
         leaves, tree = jax.tree.flatten(state)
-        apart = {id(rest.blocked.covariance), id(rest.form)}  # a fold replaces them
+        # A fold replaces the first two; a policy of many features is not to be unpacked for nothing.
+        apart = {id(x) for x in (rest.blocked.covariance, rest.form, *jax.tree.leaves(held.policy))}
         small = tuple(x.shape if x.dtype == jnp.float64 and id(x) not in apart else None for x in leaves)
         packed = _packed([x for x, shape in zip(leaves, small, strict=True) if shape is not None])
     return [packed, *(x for x, shape in zip(leaves, small, strict=True) if shape is None)], Shape(tree, small)

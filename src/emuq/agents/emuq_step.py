@@ -6,6 +6,7 @@ rows of V in use, the transitions so far). One array is one transfer. Data are s
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from emuq.agents import emuq_core as core
 from emuq.agents import emuq_fresh
+from emuq.agents import held as holding
 from emuq.agents.actions import Actions
 from emuq.agents.emuq_options import Options
 from emuq.agents.scaling import Scaling
@@ -111,6 +113,7 @@ begin = jax.jit(_begin_one, donate_argnums=0)
 plan = jax.jit(core.plan, static_argnames="options", donate_argnums=0)
 redraw = jax.jit(emuq_fresh.redraw, static_argnames="options")
 misfit = jax.jit(emuq_fresh.misfit, static_argnames="options")
+committee = jax.jit(holding.committee)
 retry = jax.jit(core.retry, donate_argnums=0)
 finish = jax.jit(core.finish, static_argnames="options", donate_argnums=0)
 greedy = jax.jit(core.greedy)
@@ -130,7 +133,12 @@ def store_all(
 
 
 def renew(state: core.State, bases: Sequence[core.Basis], kappa: float, options: Options) -> core.State:
-    """Planned anew on other features: of several draws, on those whose Q fits the returns best."""
+    """Planned anew on other features: on those of several draws whose Q fits the returns best.
+
+    A trial that is about to begin is of a committee of the best.
+    """
     found = [plan(redraw(state, basis, options), kappa, options) for basis in bases]
-    best = min(found, key=lambda new: float(misfit(new, options))) if len(found) > 1 else found[0]
-    return retry(best)
+    if len(found) > 1:
+        found.sort(key=lambda new: float(misfit(new, options)))
+    members = itertools.islice(itertools.cycle(found), options.members)
+    return retry(found[0], committee([core.live(member) for member in members]))

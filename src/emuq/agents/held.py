@@ -8,7 +8,9 @@ episode acts on one of
     trial    a copy of the newest policy, kept still for the episode
     held     the best policy proven so far
 
-A policy is weights with the features they belong to, so that one can be kept while others are drawn.
+A policy is weights with the features they belong to, so that one can be kept while others are drawn. It may
+be a committee: several draws of features, each planned on for itself, whose mean is Q. What one of them gets
+wrong the others outvote.
 
 The first episodes act on the newest weights: misses teach, and a policy planned before one has never seen
 what is hard there, however lucky its own starts. Then a policy that wins is held, and tested: it acts for ten
@@ -22,6 +24,8 @@ policy that has missed once it is as good a bet, and one that never has by a cle
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import jax
@@ -47,6 +51,20 @@ class Policy(NamedTuple):
     features: Features
     candidates: Part
     weights: Float[Array, " m"]
+
+
+def committee(members: Sequence[Policy]) -> Policy:
+    """Q is the mean of the members' Q: one policy on all of their features."""
+    first = members[0].features
+    joined = replace(
+        first,
+        state_frequencies=jnp.concatenate([m.features.state_frequencies for m in members]),
+        action_frequencies=jnp.concatenate([m.features.action_frequencies for m in members]),
+    )
+    candidates = Part(*(jnp.concatenate([m.candidates[i] for m in members], axis=-1) for i in range(2)))
+    # All cosines come first, then all sines.
+    weights = jnp.stack([m.weights for m in members]).reshape(len(members), 2 if first.sines else 1, -1)
+    return Policy(joined, candidates, jnp.swapaxes(weights, 0, 1).ravel() / len(members))
 
 
 class Held(NamedTuple):
@@ -97,25 +115,14 @@ def reduced(held: Held) -> Acting:
     return Acting(when(held.turn == HELD, held.policy, held.trial), held.turn)
 
 
-def acting(held: Held | Acting, live: Policy) -> Policy:
-    """What this episode acts on."""
-    given = reduced(held) if isinstance(held, Held) else held
-    return when(given.turn == LIVE, live, given.policy)
-
-
-def trusted(held: Held, live: Policy) -> Policy:
-    """What to exploit: the proven policy, or the newest while there is none."""
-    return when(held.trials > 0, held.policy, live)
-
-
 def faultless(held: Held) -> bool:
     """Whether something is held that never missed."""
     return 0 < int(held.trials) == int(held.wins)
 
 
-def retry(held: Held, live: Policy) -> Held:
-    """The trial that is about to begin is of the newest policy."""
-    return held._replace(trial=when(held.trial_count == 0, live, held.trial))
+def retry(held: Held, policy: Policy) -> Held:
+    """The trial that is about to begin is of this policy."""
+    return held._replace(trial=when(held.trial_count == 0, policy, held.trial))
 
 
 def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, ""]) -> Held:

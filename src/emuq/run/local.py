@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from emuq.run.jobs import Job, Outcome, died, perform
 from emuq.run.provenance import cores
-from emuq.run.queue import Queue, kind
+from emuq.run.queue import Queue, domain
 
 _SPAWN = multiprocessing.get_context("spawn")
 
@@ -43,7 +43,7 @@ class LocalProcesses:
         workers: list[_Worker] = []
 
         def following(last: Job | None = None) -> Job | None:
-            return jobs.take(last, {kind(job) for _, job in busy.values()})
+            return jobs.take(last, {domain(job) for _, job in busy.values()})
 
         try:
             while len(busy) < self.workers and (job := following()) is not None:

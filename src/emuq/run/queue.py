@@ -1,7 +1,7 @@
-"""Jobs that wait for a process: first those whose programs it has compiled already.
+"""Jobs that wait for a process: first those whose programs it is likely to have compiled already.
 
-Jobs of one agent in one domain share their programs, whatever the experiment. Two processes that begin with
-the same kind would compile the same programs side by side, and at few seeds that is half of the work.
+Programs are shared within a domain: by seeds, by experiments, and by the tabular agents among each other. Two
+processes in the same domain would compile them side by side, and at few seeds that is half of the work.
 """
 
 from __future__ import annotations
@@ -10,12 +10,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from emuq.run.jobs import Job
 
-Kind = tuple[str, str]
 
-
-def kind(job: Job) -> Kind:
-    """Agent and domain."""
-    return job.specs[0].agent, job.specs[0].domain
+def domain(job: Job) -> str:
+    return job.specs[0].domain
 
 
 class Queue:
@@ -24,11 +21,13 @@ class Queue:
     def __init__(self, jobs: Sequence[Job], wanted: Callable[[Job], bool] = lambda _: True) -> None:
         self._jobs, self._wanted = list(jobs), wanted
 
-    def take(self, last: Job | None = None, busy: Collection[Kind] = ()) -> Job | None:
-        """The next job for a process: of the kind of its last one, or one that no other is busy with."""
+    def take(self, last: Job | None = None, busy: Collection[str] = ()) -> Job | None:
+        """The next job for a process: in the domain of its last one, or in one that no other is busy with."""
         while self._jobs:
-            alike = (i for i, job in enumerate(self._jobs) if last is not None and kind(job) == kind(last))
-            apart = (i for i, job in enumerate(self._jobs) if kind(job) not in busy)
+            alike = (
+                i for i, job in enumerate(self._jobs) if last is not None and domain(job) == domain(last)
+            )
+            apart = (i for i, job in enumerate(self._jobs) if domain(job) not in busy)
             job = self._jobs.pop(next(alike, next(apart, 0)))
             if self._wanted(job):
                 return job
