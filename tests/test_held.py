@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from emuq.agents import held as holding
+from emuq.features import Features, action_part
 from emuq.precision import double
 
 OLD, NEW = np.ones(3), 2 * np.ones(3)  # any tree of arrays will do for a policy
@@ -79,13 +80,13 @@ def test_a_held_policy_takes_turns_with_trials_after_ten_wins():
 
 def test_a_long_record_is_replaced_only_by_as_good_a_bet():
     trial = begun(wins=18, trials=20, turn=holding.TRIAL, policy=OLD, trial=NEW)
-    nearly = play(trial, NEW, [(True, 0.5)] * 14)  # they take turns: 7 wins, and 7 more of the held one
-    assert (int(nearly.trial_count), int(nearly.wins), int(nearly.trials)) == (7, 25, 27)
+    nearly = play(trial, NEW, [(True, 0.5)] * 5)  # alone: the held one has missed
+    assert (int(nearly.trial_count), int(nearly.wins), int(nearly.trials)) == (5, 18, 20)
     assert held_is(nearly, OLD)
-    assert held_is(play(nearly, NEW, [(True, 0.5)]), NEW)  # 9/10 against 26/29
+    assert held_is(play(nearly, NEW, [(True, 0.5)]), NEW)  # 7/8 against 19/22
     lost = play(nearly, NEW, [(False, 0.0)])
     assert held_is(lost, OLD)
-    assert int(lost.turn) == holding.HELD
+    assert holding.begins_trial(lost)
 
 
 def test_what_never_missed_is_replaced_only_by_a_clear_lead():
@@ -100,6 +101,25 @@ def test_what_never_missed_is_replaced_only_by_a_clear_lead():
 
 def test_a_trial_about_to_begin_is_of_the_newest_policy():
     waiting = begun(turn=holding.TRIAL, trial=OLD)
-    np.testing.assert_array_equal(holding.retry(waiting, jnp.asarray(NEW)).trial, NEW)
-    going = holding.retry(waiting._replace(trial_count=jnp.int32(1)), jnp.asarray(NEW))
+    retried = holding.retry(waiting, jnp.asarray(NEW), jnp.int32(700))
+    np.testing.assert_array_equal(retried.trial, NEW)
+    assert int(retried.drawn) == 700
+    going = holding.retry(waiting._replace(trial_count=jnp.int32(1)), jnp.asarray(NEW), jnp.int32(700))
     np.testing.assert_array_equal(going.trial, OLD)
+
+
+@pytest.mark.parametrize("sines", [True, False])
+def test_a_committee_is_the_mean_of_its_members(sines, rng):
+    state, action, actions = rng.random((5, 2)), rng.random((5, 1)), rng.random((7, 1))
+    members = []
+    for _ in range(3):
+        w = jnp.asarray(rng.normal(size=(6, 2))), jnp.asarray(rng.normal(size=(6, 1)))
+        features = Features(*w, 0.3, sines)
+        weights = jnp.asarray(rng.normal(size=features.num_features))
+        members.append(holding.Policy(features, action_part(features, actions), weights))
+    whole = holding.committee(members)
+    mean = np.mean([np.asarray(m.features(state, action) @ m.weights) for m in members], axis=0)
+    np.testing.assert_allclose(whole.features(state, action) @ whole.weights, mean, atol=1e-12)
+    parts = action_part(whole.features, actions)
+    np.testing.assert_allclose(whole.candidates.cos, parts.cos, atol=1e-12)
+    np.testing.assert_allclose(whole.candidates.sin, parts.sin, atol=1e-12)

@@ -143,6 +143,8 @@ class EMUQ(Agent):
         with double():
             if emuq_fresh.due(self.settings, self._state.held, self.kappa, self.history):
                 self._redraw()
+            elif emuq_fresh.idle(self.settings, self._state.held, self.kappa):
+                self._put(step.rest(self._state))
             state, index = step.begin(self._state, scaled, self.kappa)
             self._put(state)
         return self._action(index)

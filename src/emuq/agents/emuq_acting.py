@@ -55,7 +55,12 @@ def settled(
 
 def retry(state: State, policy: Policy) -> State:
     """A trial that is about to begin is of this policy."""
-    return state._replace(held=holding.retry(state.held, policy))
+    return state._replace(held=holding.retry(state.held, policy, state.data.count))
+
+
+def rest(state: State) -> State:
+    """The held policy's turn, instead of a trial."""
+    return state._replace(held=holding.rest(state.held))
 
 
 def trusted(state: State, observation: Float[Array, "n ds"], action: Float[Array, "n da"]):

@@ -31,19 +31,27 @@ if TYPE_CHECKING:
     from emuq.agents.held import Held
     from emuq.history import History
 
+GROWTH = 1.5  # of the data, before other features are tried although something is held that never missed
+
 
 def due(options: Options, held: Held, kappa: float, history: History) -> bool:
-    """As an episode begins that explores, or the first that exploits after those, or one after a miss, or the
-    first trial. To exploit, never while something is held that has not missed, nor during a trial.
+    """As an episode begins that explores, or the first that exploits after those, or one after a miss, or a
+    trial. To exploit, never during a trial; while something is held that never missed, once data have grown.
     """
     if not options.fresh or not history:
         return False
     if kappa > 0:
         return True
-    if int(held.trial_count) or holding.faultless(held):
+    if holding.faultless(held):
+        return holding.begins_trial(held) and history[-1].steps >= GROWTH * int(held.drawn)
+    if int(held.trial_count):
         return False
-    first = int(held.turn) == holding.TRIAL and not int(held.trials)
-    return first or history[-1].kappa > 0 or not history[-1].goal
+    return holding.begins_trial(held) or history[-1].kappa > 0 or not history[-1].goal
+
+
+def idle(options: Options, held: Held, kappa: float) -> bool:
+    """Whether a trial is to begin on features that are not fresh, though what is held never missed."""
+    return options.fresh and kappa == 0 and holding.faultless(held) and holding.begins_trial(held)
 
 
 def bases(

@@ -14,7 +14,8 @@ wrong the others outvote.
 
 The first episodes act on the newest weights: misses teach, and a policy planned before one has never seen
 what is hard there, however lucky its own starts. Then a policy that wins is held, and tested: it acts for ten
-episodes, or to its first miss. After that it takes turns with trials; if it missed, they act alone.
+episodes, or to its first miss. After that it takes turns with trials; if it missed, they act alone. While it
+never has, a trial is worth its risk only on much more data than the last one's.
 
 What episodes were worth decides: first whether they reached the goal, then by how much gamma^length exceeds
 what Q expected of the start (starts differ, and luck is no merit). With w of n episodes won, a policy
@@ -79,6 +80,7 @@ class Held(NamedTuple):
     trial_count: Int[Array, ""]
     turn: Int[Array, ""]
     age: Int[Array, ""]  # exploiting episodes
+    drawn: Int[Array, ""]  # transitions that there were when features were last drawn
 
 
 def nothing(live: Policy) -> Held:
@@ -100,6 +102,7 @@ def nothing(live: Policy) -> Held:
         trial_count=none(),
         turn=none() + LIVE,
         age=none(),
+        drawn=none(),
     )
 
 
@@ -120,9 +123,19 @@ def faultless(held: Held) -> bool:
     return 0 < int(held.trials) == int(held.wins)
 
 
-def retry(held: Held, policy: Policy) -> Held:
-    """The trial that is about to begin is of this policy."""
-    return held._replace(trial=when(held.trial_count == 0, policy, held.trial))
+def begins_trial(held: Held) -> bool:
+    """Whether the next episode is a trial's first."""
+    return int(held.turn) == TRIAL and not int(held.trial_count)
+
+
+def retry(held: Held, policy: Policy, count: Int[Array, ""]) -> Held:
+    """The trial that is about to begin is of this policy, drawn when there were `count` transitions."""
+    return held._replace(trial=when(held.trial_count == 0, policy, held.trial), drawn=count)
+
+
+def rest(held: Held) -> Held:
+    """The held policy's turn, instead of a trial."""
+    return held._replace(turn=jnp.full_like(held.turn, HELD))
 
 
 def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, ""]) -> Held:
@@ -141,8 +154,8 @@ def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, 
     age = held.age + 1
     over = tried & (~goal | won | ((count >= MEMORY) & (wins == trials)))
     trials, wins = jnp.where(won, count, trials), jnp.where(won, count, wins)
-    # Ten episodes find out most of what does not hold; what has missed among them is not tried again.
-    rest = (trials > 0) & jnp.where(trials < MEMORY, wins == trials, tried)
+    # Ten episodes find out most of what does not hold; what has missed is not tried again.
+    rest = (trials > 0) & (wins == trials) & ((trials < MEMORY) | tried)
     live_on = (trials == 0) & (jnp.where(tried, over, ~goal) | (age < YOUTH))
     going = ~over & (count > 0)
     fresh = ~rest & ~live_on & ~going
@@ -157,6 +170,7 @@ def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, 
         trial_count=jnp.where(going, count, 0).astype(jnp.int32),
         turn=turn.astype(jnp.int32),
         age=age.astype(jnp.int32),
+        drawn=held.drawn,
     )
 
 
