@@ -40,6 +40,15 @@ def test_singles_stay_single():
     assert cosine.dtype == sine.dtype == jnp.float32
 
 
+def test_rounding_the_remainder_alone_errs_as_little_for_large_angles():
+    x = np.linspace(-1e4, 1e4, 100_001)
+    with double():
+        cosine, sine = cos_sin(jnp.asarray(x), jnp.float32)
+    assert cosine.dtype == sine.dtype == jnp.float32
+    assert np.max(np.abs(np.asarray(cosine, float) - np.cos(x))) < 2e-7
+    assert np.max(np.abs(np.asarray(sine, float) - np.sin(x))) < 2e-7
+
+
 def test_derivatives_are_the_functions_own():
     x = np.linspace(-7, 7, 50)
     with double():

@@ -137,7 +137,7 @@ def exploration_rewards(
 
     def one(i, rewards):
         rows, _ = transitions.chunk(data, i, size)
-        z = angles(moments, state_part(features, rows.next_states.astype(dtype)))
+        z = angles(moments, state_part(features, rows.next_states.astype(dtype), form.dtype))
         variance = expected_variance(form, z.astype(form.dtype)).astype(dtype) / max_variance
         return jax.lax.dynamic_update_slice(rewards, jnp.clip(variance, 0.0, 1.0) - 1.0, (i * size,))
 
@@ -169,7 +169,8 @@ def backup(
         spread = care.caution * jnp.sqrt(intrinsic + 1.0)
         doubt = jnp.stack([spread, jnp.zeros_like(spread)], axis=-1)
     intrinsic, u_goes_on = restart(intrinsic, rows.terminal, rules)
-    part, actions_part = rounded(state_part(features, following), low), rounded(candidates, low)
+    part = rounded(state_part(features, following, low), low)
+    actions_part = rounded(candidates, low)
 
     def following_at(best: Int[Array, " n"]) -> Float[Array, "n m"]:
         return combine(features, part, Part(*(x[best] for x in actions_part)))
@@ -186,5 +187,5 @@ def backup(
         next_q, next_u = None, following_at(jnp.argmax(balanced, axis=-1))
     goes_on = jnp.stack([1.0 - rows.terminal.astype(dtype), u_goes_on], axis=-1)
     rewards = jnp.stack([rows.rewards.astype(dtype), intrinsic], axis=-1)
-    phi = (features(states, actions) * mask[:, None]).astype(low)
+    phi = features(states, actions, low) * mask[:, None]
     return Backup(phi, next_q, next_u, goes_on, rewards * mask[:, None], least, doubt)

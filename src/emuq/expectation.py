@@ -79,7 +79,7 @@ def quadratic_form(
 
 def angles(moments: Moments, state: Part) -> Float[Array, "*n 2j"]:
     """z = [cos u; sin u], u = W_S s + shift, from the state's own part by the addition theorems."""
-    shift = moments.shift
+    shift = Part(*(x.astype(state.cos.dtype) for x in moments.shift))
     return jnp.concatenate(
         [state.cos * shift.cos - state.sin * shift.sin, state.sin * shift.cos + state.cos * shift.sin],
         axis=-1,

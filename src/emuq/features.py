@@ -51,10 +51,12 @@ class Features:
         """The largest value of phi'phi: 1 for random Fourier features (reached everywhere)."""
         return self.scale**2 * self.state_frequencies.shape[-2]
 
-    def __call__(self, state: Float[Array, "*n ds"], action: Float[Array, "*n da"]) -> Float[Array, "*n m"]:
-        """phi(s, a). O(M (d_S + d_A))."""
+    def __call__(
+        self, state: Float[Array, "*n ds"], action: Float[Array, "*n da"], dtype=None
+    ) -> Float[Array, "*n m"]:
+        """phi(s, a), rounded to `dtype` if one is given. O(M (d_S + d_A))."""
         angle = state @ self.state_frequencies.T + action @ self.action_frequencies.T
-        return _features(self, *cos_sin(angle))
+        return _features(self, *cos_sin(angle, dtype))
 
 
 def random_fourier(
@@ -107,9 +109,9 @@ def fourier_basis(order: int, state_dim: int, action_dim: int, *, limit: int = 1
     )
 
 
-def state_part(features: Features, state: Float[Array, "*n ds"]) -> Part:
+def state_part(features: Features, state: Float[Array, "*n ds"], dtype=None) -> Part:
     """cos u, sin u with u = W_S s: what a state contributes, computed once for all actions."""
-    return _part(features.state_frequencies, state)
+    return _part(features.state_frequencies, state, dtype)
 
 
 def action_part(features: Features, action: Float[Array, "*n da"]) -> Part:
@@ -145,5 +147,5 @@ def _features(features: Features, cosine: Float[Array, "*n j"], sine: Float[Arra
     return features.scale * (jnp.concatenate([cosine, sine], axis=-1) if features.sines else cosine)
 
 
-def _part(frequencies: Float[Array, "j d"], x: Float[Array, "*n d"]) -> Part:
-    return Part(*cos_sin(x @ frequencies.T))
+def _part(frequencies: Float[Array, "j d"], x: Float[Array, "*n d"], dtype=None) -> Part:
+    return Part(*cos_sin(x @ frequencies.T, dtype))
