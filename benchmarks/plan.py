@@ -23,7 +23,7 @@ M = 500
 
 
 def filled(count: int, capacity: int) -> emuq.EMUQ:
-    """An agent with `count` transitions of a random walk in its memory."""
+    """An agent with `count` transitions of a random walk in its memory; one in 500 found the goal."""
     agent = emuq.EMUQ(
         gym.make("emuq/MountainCar-v0"), features=M, kappa=1.0, capacity=capacity, plan_interval=None
     )
@@ -31,8 +31,12 @@ def filled(count: int, capacity: int) -> emuq.EMUQ:
     states = np.zeros((agent._state.data.capacity, 2), np.float32)
     states[:count] = rng.random((count, 2))
     following = np.clip(states + rng.normal(scale=0.02, size=states.shape).astype(np.float32), 0, 1)
+    goals = np.arange(len(states)) % 500 == 499
     with double():
         data = agent._state.data._replace(
+            rewards=jax.numpy.asarray(goals, dtype=np.float32),
+            terminal=jax.numpy.asarray(goals),
+            ended=jax.numpy.asarray(goals),
             states=jax.numpy.asarray(states),
             next_states=jax.numpy.asarray(following),
             actions=jax.numpy.asarray(rng.random((len(states), 1)), dtype=np.float32),

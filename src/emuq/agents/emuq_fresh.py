@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from emuq.agents.held import Held
     from emuq.history import History
 
+MANY = 16384  # transitions from which on fewer features are drawn to exploit, so that it takes no longer
 GROWTH = 1.5  # of the data, before other features are tried although something is held that never missed
 
 
@@ -66,7 +67,8 @@ def bases(
     steps, smoother, number = min(len(history), options.zoom), 1.0, 1
     if kappa == 0:
         misses = sum(episode.kappa == 0 and not episode.goal for episode in history)
-        steps, smoother, number = max(options.zoom - misses % 2, 0), options.smoother, options.draws
+        steps, smoother = max(options.zoom - misses % 2, 0), options.smoother
+        number = max(1, min(options.draws, options.draws * MANY // history[-1].steps))
     wider = {
         "state_lengthscale": _times(options.state_lengthscale, 2.0**steps),
         "action_lengthscale": _times(options.action_lengthscale, smoother),
