@@ -21,6 +21,7 @@ from emuq import transitions
 from emuq.agents import emuq_core as core
 from emuq.agents import emuq_fresh
 from emuq.agents import emuq_step as step
+from emuq.agents import held as holding
 from emuq.agents.actions import actions_of, from_index, to_unit
 from emuq.agents.emuq_folding import Folding
 from emuq.agents.emuq_options import Options, domain_of, resolve
@@ -134,6 +135,8 @@ class EMUQ(Agent):
         """A state whose S is as it was."""
         self._moving, self._rest = core.split(state)
         self._read, self._tree = core.read(self._rest)
+        with double():
+            self._kept = holding.kept(state.held)
 
     # The surface's five methods -----------------------------------------------------------------------
 
@@ -154,7 +157,8 @@ class EMUQ(Agent):
         row = self._row(transition, kappa)
         self._exploited = self._exploited and kappa == 0
         with double():
-            self._moving, index = step.advance(self._moving, self._read, row, self._tree, settings)
+            kept = self._kept if kappa == 0 else None
+            self._moving, index = step.advance(self._moving, self._read, row, kept, self._tree, settings)
             self._pending.append(row)
             self._count, self._used = self._count + 1, self._used + 1
             if self._due():

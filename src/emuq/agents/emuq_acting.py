@@ -26,14 +26,24 @@ def act(state: State, observation: Float[Array, " ds"], kappa: Float[Array, ""])
 
     While learning at kappa = 0, an episode may try a policy before it is trusted (see `held`).
     """
-    held = state.held
-    acting = holding.reduced(held) if isinstance(held, holding.Held) else held
-    return _greedy(state, acting.policy, acting.turn != holding.LIVE, observation, kappa)
+    acting = holding.reduced(state.held)
+    return _either(state, acting.policy, acting.turn != holding.LIVE, observation, kappa)
 
 
 def greedy(state: State, observation: Float[Array, " ds"], kappa: Float[Array, ""]) -> Int[Array, ""]:
     """As `act`, on the policy that is trusted most: what a user is given."""
-    return _greedy(state, state.held.policy, state.held.trials > 0, observation, kappa)
+    return _either(state, state.held.policy, state.held.trials > 0, observation, kappa)
+
+
+def follow(
+    state: State, kept: Policy | None, observation: Float[Array, " ds"], kappa: Float[Array, ""]
+) -> Int[Array, ""]:
+    """As `act`, for a caller who knows what it acts on: a policy that is kept, or None, the newest weights.
+
+    A program with both in it would copy the arrays of both at every step.
+    """
+    total = _newest(state, observation, kappa) if kept is None else _scores(kept, observation)
+    return _best(state, total)
 
 
 def live(state: State) -> Policy:
@@ -78,16 +88,26 @@ def _scores(policy: Policy, observation: Float[Array, " ds"]) -> Float[Array, " 
     )
 
 
-def _greedy(state: State, kept: Policy, is_kept: Bool[Array, ""], observation, kappa) -> Int[Array, ""]:
+def _newest(state: State, observation, kappa) -> Float[Array, " k"]:
+    """Q + kappa U. Both values are linear in their weights, so that one product serves for the sum."""
+    policy = live(state)
+    weights = balance(policy.weights, state.blocked.weights[:, 1], kappa)
+    return _scores(policy._replace(weights=weights), observation)
+
+
+def _either(state: State, kept: Policy, is_kept: Bool[Array, ""], observation, kappa) -> Int[Array, ""]:
     """argmax of Q + kappa U on the newest weights, or at kappa = 0 of Q on a policy that is kept."""
+    return _best(
+        state,
+        jax.lax.cond(
+            is_kept & (kappa == 0),
+            lambda: _scores(kept, observation),
+            lambda: _newest(state, observation, kappa),
+        ),
+    )
 
-    def newest() -> Float[Array, " k"]:
-        # Both values are linear in their weights, so that one product serves for Q + kappa U.
-        policy = live(state)
-        weights = balance(policy.weights, state.blocked.weights[:, 1], kappa)
-        return _scores(policy._replace(weights=weights), observation)
 
-    total = jax.lax.cond(is_kept & (kappa == 0), lambda: _scores(kept, observation), newest)
+def _best(state: State, total: Float[Array, " k"]) -> Int[Array, ""]:
     tied = total >= jnp.max(total)
 
     def draw() -> Int[Array, ""]:

@@ -144,7 +144,6 @@ def read(rest: State) -> tuple[list[Array], Shape]:
     basis = rest.basis
     moments = basis.moments._replace(cos_cos=None, sin_sin=None, cos_sin=None)
     with double():
-        held = holding.reduced(rest.held)
         state = rest._replace(
             basis=basis._replace(moments=moments, actions=None),
             blocked=rest.blocked._replace(used=None),
@@ -154,11 +153,10 @@ def read(rest: State) -> tuple[list[Array], Shape]:
             data=None,
             converged=None,
             key=jax.random.key_data(rest.key),
-            held=held,  # type: ignore[arg-type]  # as much of it as a step needs
+            held=None,  # its policy is given apart, to the steps that act on it
         )
         leaves, tree = jax.tree.flatten(state)
-        # A fold replaces the first two; a policy of many features is not to be unpacked for nothing.
-        apart = {id(x) for x in (rest.blocked.covariance, rest.form, *jax.tree.leaves(held.policy))}
+        apart = {id(rest.blocked.covariance), id(rest.form)}  # a fold replaces them
         small = tuple(x.shape if x.dtype == jnp.float64 and id(x) not in apart else None for x in leaves)
         packed = _packed([x for x, shape in zip(leaves, small, strict=True) if shape is not None])
     return [packed, *(x for x, shape in zip(leaves, small, strict=True) if shape is None)], Shape(tree, small)

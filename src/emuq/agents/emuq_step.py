@@ -19,6 +19,7 @@ from emuq.agents import emuq_fresh
 from emuq.agents import held as holding
 from emuq.agents.actions import Actions
 from emuq.agents.emuq_options import Options
+from emuq.agents.held import Policy
 from emuq.agents.scaling import Scaling
 from emuq.transitions import Transitions
 
@@ -66,7 +67,12 @@ def rows_of(scaling: Scaling, actions: Actions) -> Rows:
 
 
 def _advance_one(
-    moving: core.Moving, read: list[jax.Array], row: jax.Array, tree: Any, options: Options
+    moving: core.Moving,
+    read: list[jax.Array],
+    row: jax.Array,
+    kept: Policy | None,
+    tree: Any,
+    options: Options,
 ) -> tuple[core.Moving, jax.Array]:
     rest = core.unread(read, tree)
     features = rest.basis.features
@@ -80,7 +86,7 @@ def _advance_one(
     )
     state = core.learn(core.join(moving, rest), *transition, kappa, options)
     state = state._replace(data=data._replace(count=data.count + 1))
-    return core.split(state)[0], core.act(state, transition[3], kappa)
+    return core.split(state)[0], core.follow(state, kept, transition[3], kappa)
 
 
 def _store_some(

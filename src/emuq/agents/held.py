@@ -107,7 +107,7 @@ def nothing(live: Policy) -> Held:
 
 
 class Acting(NamedTuple):
-    """What a step needs of `Held`."""
+    """What an episode needs of `Held`; `policy` is for turns that are not LIVE."""
 
     policy: Policy
     turn: Int[Array, ""]
@@ -116,6 +116,11 @@ class Acting(NamedTuple):
 @jax.jit
 def reduced(held: Held) -> Acting:
     return Acting(when(held.turn == HELD, held.policy, held.trial), held.turn)
+
+
+def kept(held: Held) -> Policy | None:
+    """What this episode acts on, if it is not the newest weights."""
+    return None if int(held.turn) == LIVE else reduced(held).policy
 
 
 def faultless(held: Held) -> bool:
