@@ -47,9 +47,9 @@ def actions_of(space: gym.Space) -> Actions:
 
 
 def to_unit(actions: Actions, action: Any) -> np.ndarray:
-    """An environment's action as the vector that features see."""
+    """An environment's action, or an array of them, as the vectors that features see."""
     if actions.discrete:
-        return np.eye(actions.dim)[int(action)]
+        return np.eye(actions.dim)[np.asarray(action, dtype=int)]
     width = np.where(actions.high > actions.low, actions.high - actions.low, 1.0)
     return (np.asarray(action, dtype=float) - actions.low) / width
 

@@ -79,7 +79,7 @@ class EMUQ(Agent):
     def values(self, observation: Any, action: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Q, U and the variance of Q, for one observation and action or for rows of them."""
         states = np.atleast_2d(self._scaling(np.asarray(observation, dtype=float)))
-        units = np.atleast_2d(self._units(action))
+        units = np.atleast_2d(to_unit(self._actions, action))
         if len(units) == 1:
             units = np.broadcast_to(units, (len(states), units.shape[1]))
         with double():
@@ -135,8 +135,7 @@ class EMUQ(Agent):
         """A state whose S is as it was."""
         self._moving, self._rest = core.split(state)
         self._read, self._tree = core.read(self._rest)
-        with double():
-            self._kept = holding.kept(state.held)
+        self._kept = holding.kept(state.held)
 
     # The surface's five methods -----------------------------------------------------------------------
 
@@ -161,7 +160,8 @@ class EMUQ(Agent):
             self._moving, index = step.advance(self._moving, self._read, row, kept, self._tree, settings)
             self._pending.append(row)
             self._count, self._used = self._count + 1, self._used + 1
-            if self._due():
+            due = settings.next_plan(self._planned)
+            if due is not None and self._count >= due:
                 self.plan()
             elif self._used % (settings.block // 2) == 0:
                 self._fold()
@@ -207,10 +207,6 @@ class EMUQ(Agent):
             changed = {id(old.blocked.covariance): blocked.covariance, id(old.form): form}
             self._read = [changed.get(id(array), array) for array in self._read]
 
-    def _due(self) -> bool:
-        due = self.settings.next_plan(self._planned)
-        return due is not None and self._count >= due
-
     def _store(self) -> None:
         """The transitions that are waiting, among the data; twice the room where there is none left."""
         blocked, data = self._rest.blocked, self._rest.data
@@ -253,8 +249,3 @@ class EMUQ(Agent):
     def _action(self, index: jax.Array) -> Any:
         choice = self._choices[int(np.asarray(index))]  # int(index) itself takes 20 microseconds more
         return choice if self._actions.discrete else choice.copy()
-
-    def _units(self, action: Any) -> np.ndarray:
-        if self._actions.discrete:
-            return np.eye(self._actions.dim)[np.asarray(action, dtype=int)]
-        return to_unit(self._actions, action)

@@ -33,6 +33,7 @@ import jax
 import jax.numpy as jnp
 
 from emuq.features import Features, Part
+from emuq.precision import double
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
@@ -120,7 +121,8 @@ def reduced(held: Held) -> Acting:
 
 def kept(held: Held) -> Policy | None:
     """What this episode acts on, if it is not the newest weights."""
-    return None if int(held.turn) == LIVE else reduced(held).policy
+    with double():
+        return None if int(held.turn) == LIVE else reduced(held).policy
 
 
 def faultless(held: Held) -> bool:
