@@ -12,6 +12,7 @@ from cars import car, weights
 from emuq import posterior
 from emuq.agents import emuq_folding as folding
 from emuq.agents import emuq_step as step
+from emuq.agents import held as holding
 from emuq.expectation import quadratic_form
 from emuq.precision import double
 
@@ -60,3 +61,29 @@ def test_nothing_compiles_after_the_first_two_episodes():
         for f in (step.advance, step.store, step.plan, step.begin, step.finish, folding.fold, folding.move_up)
     ]
     assert after == compiled
+
+
+def test_the_step_of_a_trial_is_compiled_as_exploiting_begins():
+    agent = car(kappa=1.0, features=46)  # shapes of its own: no other test has compiled these
+    agent.learn(episodes=1, progress=False)
+    agent.kappa = 0.0
+    before = step.advance._cache_size()
+    agent.learn(episodes=1, progress=False)
+    assert int(agent._state.held.turn) == holding.LIVE
+    compiled = step.advance._cache_size()
+    assert compiled == before + 1
+    trial = agent._state.held._replace(turn=jnp.int32(holding.TRIAL))
+    agent._state = agent._state._replace(held=trial)
+    agent.learn(episodes=1, progress=False)
+    assert step.advance._cache_size() == compiled
+
+
+def test_a_rest_is_the_held_policys_episode():
+    agent = car(kappa=1.0)
+    agent.learn(episodes=1, progress=False)
+    agent.kappa = 0.0
+    ten = {name: jnp.int32(10) for name in ("trials", "wins")}
+    trial = agent._state.held._replace(turn=jnp.int32(holding.TRIAL), drawn=jnp.int32(10**6), **ten)
+    agent._state = agent._state._replace(held=trial)
+    agent.learn(episodes=1, progress=False)
+    assert int(agent._state.held.trials) == 11

@@ -143,11 +143,10 @@ class EMUQ(Agent):
         scaled = self._scaled(observation)
         self._exploited = True
         with double():
-            if emuq_fresh.due(self.settings, self._state.held, self.kappa, self.history):
+            if due := emuq_fresh.due(self.settings, self._state.held, self.kappa, self.history):
                 self._redraw()
-            elif emuq_fresh.idle(self.settings, self._state.held, self.kappa):
-                self._put(step.rest(self._state))
-            state, index = step.begin(self._state, scaled, self.kappa)
+            rests = not due and emuq_fresh.idle(self.settings, self._state.held, self.kappa)
+            state, index = step.begin(self._state, scaled, self.kappa, rests)
             self._put(state)
         return self._action(index)
 
@@ -193,7 +192,9 @@ class EMUQ(Agent):
         """Other features for the episode that begins, planned on."""
         which = self.seed, self.history, self.kappa
         new = emuq_fresh.bases(*which, self.settings, self._scaling.dim, self._actions)
-        self._state = step.renew(self._state, new, self.kappa, self.settings)
+        self._state = state = step.renew(self._state, new, self.kappa, self.settings)
+        if self.kappa == 0:
+            step.prepare(self._moving, self._read, state.held.trial, self._tree, self.settings)
         self._used, self._planned = 0, self._count
 
     def _fold(self) -> None:

@@ -68,11 +68,6 @@ def retry(state: State, policy: Policy) -> State:
     return state._replace(held=holding.retry(state.held, policy, state.data.count))
 
 
-def rest(state: State) -> State:
-    """The held policy's turn, instead of a trial."""
-    return state._replace(held=holding.rest(state.held))
-
-
 def trusted(state: State, observation: Float[Array, "n ds"], action: Float[Array, "n da"]):
     """Q of what `greedy` acts on."""
 

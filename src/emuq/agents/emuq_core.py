@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import jax.numpy as jnp
 
 from emuq import expectation, posterior, transitions
-from emuq.agents.emuq_acting import act, follow, greedy, live, rest, retry, settled, trusted
+from emuq.agents.emuq_acting import act, follow, greedy, live, retry, settled, trusted
 from emuq.agents.emuq_options import Options
 from emuq.agents.emuq_refit import refit
 from emuq.agents.emuq_state import Basis, Moving, State, draw_basis, init, join, read, split, streams, unread
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Basis", "Moving", "State", "act", "begin", "draw_basis", "exploration_reward", "finish", "fold",
-    "follow", "greedy", "init", "join", "learn", "live", "observe", "plan", "read", "rest", "retry",
+    "follow", "greedy", "init", "join", "learn", "live", "observe", "plan", "read", "retry",
     "settled", "split", "stored", "streams", "unread", "values",
 ]  # fmt: skip
 

@@ -8,9 +8,8 @@ that the compiled step is given the large ones to read and need not hand them ba
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -132,7 +131,7 @@ def split(state: State) -> tuple[Moving, State]:
 class Shape(NamedTuple):
     """How the arrays of a step, packed by `read`, are a state again."""
 
-    tree: Hashable
+    tree: Any  # a PyTreeDef
     small: tuple[tuple[int, ...] | None, ...]  # of each leaf its shape, if it is among the packed ones
 
 
@@ -173,7 +172,7 @@ def unread(read: list[Array], shape: Shape) -> State:
     parts = iter(jnp.split(read[0], np.cumsum(sizes)[:-1]))
     others = iter(read[1:])
     leaves = [next(others) if s is None else next(parts).reshape(s) for s in shape.small]
-    return jax.tree.unflatten(shape.tree, leaves)  # type: ignore[arg-type]
+    return jax.tree.unflatten(shape.tree, leaves)
 
 
 def join(moving: Moving, rest: State) -> State:

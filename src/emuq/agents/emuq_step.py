@@ -108,8 +108,12 @@ def _parts(
     return (observation, action, reward[0], following, rest[0] > 0), (rest[1], rest[2], rest[3])
 
 
-def _begin_one(state: core.State, observation: jax.Array, kappa: jax.Array) -> tuple[core.State, jax.Array]:
+def _begin_one(
+    state: core.State, observation: jax.Array, kappa: jax.Array, rests: jax.Array
+) -> tuple[core.State, jax.Array]:
+    """An episode's first action; where `rests`, the held policy acts instead of a trial."""
     state = core.begin(state, observation)
+    state = state._replace(held=holding.when(rests, holding.rest(state.held), state.held))
     return state, core.act(state, observation, jnp.asarray(kappa, jnp.float64))
 
 
@@ -121,7 +125,6 @@ redraw = jax.jit(emuq_fresh.redraw, static_argnames="options")
 misfit = jax.jit(emuq_fresh.misfit, static_argnames="options")
 committee = jax.jit(holding.committee)
 retry = jax.jit(core.retry, donate_argnums=0)
-rest = jax.jit(core.rest, donate_argnums=0)
 finish = jax.jit(core.finish, static_argnames="options", donate_argnums=0)
 greedy = jax.jit(core.greedy)
 values = jax.jit(core.values)
@@ -137,6 +140,14 @@ def store_all(
         rows[: len(some)] = some
         data = store(data, start, rows, np.int32(len(some)), options)
     return data
+
+
+def prepare(moving: core.Moving, read: list[jax.Array], kept: Policy, tree: Any, options: Options) -> None:
+    """Compile the step that acts on a kept policy, now that time is there: no later step waits for it."""
+    features = kept.features
+    dims = 2 * features.state_frequencies.shape[1] + features.action_frequencies.shape[1]
+    row = np.zeros(dims + 1 + EXTRA)
+    jax.block_until_ready(advance(jax.tree.map(jnp.copy, moving), read, row, kept, tree, options))
 
 
 def renew(state: core.State, bases: Sequence[core.Basis], kappa: float, options: Options) -> core.State:

@@ -5,7 +5,7 @@ gives no guarantee of improvement. So a policy is tried before it is trusted. Wh
 episode acts on one of
 
     live     the newest weights, as plans change them (the first episodes, or nothing has been proven yet)
-    trial    a copy of the newest policy, kept still for the episode
+    trial    a policy just planned, kept still for the episode
     held     the best policy proven so far
 
 A policy is weights with the features they belong to, so that one can be kept while others are drawn. It may
