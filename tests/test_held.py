@@ -99,6 +99,27 @@ def test_what_never_missed_is_replaced_only_by_a_clear_lead():
     assert int(same.trial_count) == 0  # it was tried long enough
 
 
+def test_what_was_replaced_comes_back_when_its_successor_misses():
+    trial = begun(wins=12, trials=12, turn=holding.TRIAL, policy=OLD, trial=NEW, score=0.4)
+    faster = play(trial, NEW, [(True, 0.6), (True, 0.4)] * (holding.PROOF - 1) + [(True, 0.6)])
+    assert held_is(faster, NEW)
+    assert np.isnan(faster.score)  # its worth is measured by what it expects itself, from here on
+    missed = play(faster, NEW, [(False, 0.0)])
+    assert held_is(missed, OLD)
+    assert (int(missed.wins), int(missed.trials)) == (16, 16)  # 12 before, 4 between the trial's episodes
+    assert (int(missed.former_trials), int(missed.turn)) == (0, holding.HELD)
+    again = play(missed, NEW, [(False, 0.0)])  # nothing is left to come back
+    assert held_is(again, OLD)
+    assert (int(again.wins), int(again.trials)) == (16, 17)
+
+
+def test_a_worse_record_does_not_come_back():
+    held = begun(
+        wins=20, trials=20, policy=NEW, former=OLD, former_wins=3, former_trials=6, turn=holding.HELD
+    )
+    assert held_is(play(held, NEW, [(False, 0.0)]), NEW)
+
+
 def test_a_trial_about_to_begin_is_of_the_newest_policy():
     waiting = begun(turn=holding.TRIAL, trial=OLD)
     retried = holding.retry(waiting, jnp.asarray(NEW), jnp.int32(700))

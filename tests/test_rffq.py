@@ -72,6 +72,16 @@ def test_random_runs_stop_at_the_goal_and_never_leave_the_box():
     assert len(set(curves.lengths[:, 0])) > 1
 
 
+def test_chains_share_one_program_whatever_their_length():
+    lockstep._learn.clear_cache()
+    steps = {}
+    for length in (4, 6, 9):
+        domain = domains.make("Chain", length=length, horizon=300)
+        steps[length] = lockstep.learn_random(domain, range(30), 1, until_goal=True).lengths.mean()
+    assert lockstep._learn._cache_size() == 1
+    assert steps[4] < steps[6] < steps[9]
+
+
 def test_ties_at_zero_are_broken_at_random_or_by_the_first():
     domain = domains.make("Chain", length=30, horizon=50)
     first = lockstep.learn_rffq(domain, Options(ties="first", epsilon=0.0), [0, 1], 1)

@@ -181,6 +181,20 @@ def test_a_run_in_a_batch_equals_the_run_alone_and_parameters_may_differ():
     assert (both.returns[0] != both.returns[1]).any()
 
 
+def test_numbers_of_a_domain_and_of_a_schedule_share_one_program():
+    tabular._learn.clear_cache()
+    returns = []
+    for slip, scale, controller in ((0.0, 1.0, Constant(1.0)), (0.3, 2.0, Decay(0.1)), (0.0, 1.0, Budget(2))):
+        for horizon, episodes in ((80, 4), (100, 6)):
+            domain = dataclasses.replace(cliff_walking(slip=slip, reward_scale=scale), horizon=horizon)
+            curves = tabular.learn(domain, OF[ExplorationValues], [0, 1], episodes, controller)
+            assert curves.returns.shape == (2, episodes)
+            assert curves.lengths.max() <= horizon
+            returns.append(curves.returns[:, :4])
+    assert tabular._learn._cache_size() == 1
+    assert (returns[0] != returns[2]).any()
+
+
 def test_exploration_values_explore_where_epsilon_greedy_does_not():
     goals, domain = {}, dataclasses.replace(cliff_walking(), horizon=300)
     for name, parameters in (("values", OF[ExplorationValues]), ("epsilon", OF[EpsilonGreedy])):

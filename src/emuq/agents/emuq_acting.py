@@ -54,9 +54,14 @@ def live(state: State) -> Policy:
 def settled(
     state: State, length: Int[Array, ""], goal: Bool[Array, ""], exploited: Bool[Array, ""], options: Options
 ) -> Held:
-    """What is held after an episode."""
-    newest = live(state)
-    q = _scores(newest, state.start)
+    """What is held after an episode.
+
+    Its worth is measured by what the held policy expected of the start: the newest weights, which every plan
+    changes, would judge one episode by other standards than the next.
+    """
+    newest, kept = live(state), state.held.policy
+    proven = state.held.trials > 0
+    q = jax.lax.cond(proven, lambda: _scores(kept, state.start), lambda: _scores(newest, state.start))
     expected = jnp.clip(jnp.max(q), *state.q_bounds)
     value = jnp.where(goal, options.discount ** length.astype(q.dtype), 0.0) - expected
     of_its_size = holding.committee([newest] * options.members)

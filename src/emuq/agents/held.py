@@ -18,9 +18,11 @@ episodes, or to its first miss. After that it takes turns with trials; if it mis
 never has, a trial is worth its risk only on much more data than the last one's.
 
 What episodes were worth decides: first whether they reached the goal, then by how much gamma^length exceeds
-what Q expected of the start (starts differ, and luck is no merit). With w of n episodes won, a policy
-succeeds with probability (w + 1) / (n + 2), by a uniform prior. A trial ends at its first miss. It replaces a
-policy that has missed once it is as good a bet, and one that never has by a clear lead over several episodes.
+what the held policy expected of the start (starts differ, and luck is no merit). With w of n episodes won, a
+policy succeeds with probability (w + 1) / (n + 2), by a uniform prior. A trial ends at its first miss. It
+replaces a policy that has missed once it is as good a bet, and one that never has by a clear lead over
+several episodes. What it replaced is remembered, and comes back if the new one misses and is the worse bet
+for it.
 """
 
 from __future__ import annotations
@@ -73,9 +75,12 @@ class Held(NamedTuple):
     """`policy` is proven when `trials` > 0; `turn` says whose episode this is."""
 
     policy: Policy
-    score: Float[Array, ""]
+    score: Float[Array, ""]  # the mean worth of its episodes, NaN before the first
     trials: Int[Array, ""]
     wins: Int[Array, ""]  # of them, those that reached the goal
+    former: Policy  # what it replaced, with its record
+    former_trials: Int[Array, ""]
+    former_wins: Int[Array, ""]
     trial: Policy
     trial_score: Float[Array, ""]
     trial_count: Int[Array, ""]
@@ -95,9 +100,12 @@ def nothing(live: Policy) -> Held:
 
     return Held(
         policy=empty(),
-        score=jnp.zeros(()),
+        score=jnp.zeros(()) + jnp.nan,
         trials=none(),
         wins=none(),
+        former=empty(),
+        former_trials=none(),
+        former_wins=none(),
         trial=empty(),
         trial_score=jnp.zeros(()),
         trial_count=none(),
@@ -150,28 +158,37 @@ def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, 
     proven = held.trials > 0
     tried, kept = held.turn == TRIAL, held.turn == HELD
     trials, wins = held.trials + kept, held.wins + (kept & goal)
-    score = held.score + jnp.where(kept, (value - held.score) / jnp.clip(trials, 1, MEMORY), 0.0)
+    average = held.score + (value - held.score) / jnp.clip(trials, 1, MEMORY)
+    score = jnp.where(kept, jnp.where(jnp.isnan(held.score), value, average), held.score)
     # The trial.
     count = held.trial_count + tried
     mean = held.trial_score + jnp.where(tried, (value - held.trial_score) / jnp.maximum(count, 1), 0.0)
-    as_good = (count + 1) * (trials + 2) >= (wins + 1) * (count + 2)
     ahead = (count >= PROOF) & (count * (mean - score) >= LEAD)
-    better = jnp.where(wins == trials, ahead, as_good)
+    better = jnp.where(wins == trials, ahead, _as_good((count, count), (wins, trials)))
     won = tried & goal & (~proven | better)
+    # What it replaced was the better bet after all.
+    back = kept & ~goal & ~_as_good((wins, trials), (held.former_wins, held.former_trials))
     age = held.age + 1
     over = tried & (~goal | won | ((count >= MEMORY) & (wins == trials)))
-    trials, wins = jnp.where(won, count, trials), jnp.where(won, count, wins)
+    former_trials = jnp.where(won, trials, jnp.where(back, 0, held.former_trials))
+    former_wins = jnp.where(won, wins, jnp.where(back, 0, held.former_wins))
+    trials = jnp.where(won, count, jnp.where(back, held.former_trials, trials))
+    wins = jnp.where(won, count, jnp.where(back, held.former_wins, wins))
+    score = jnp.where(won | back, jnp.nan, score)  # what it expects is the measure from now on
     # Ten episodes find out most of what does not hold; what has missed is not tried again.
-    rest = (trials > 0) & (wins == trials) & ((trials < MEMORY) | tried)
+    rest = (trials > 0) & (wins == trials) & ((trials < MEMORY) | tried | jnp.isnan(score))
     live_on = (trials == 0) & (jnp.where(tried, over, ~goal) | (age < YOUTH))
     going = ~over & (count > 0)
     fresh = ~rest & ~live_on & ~going
     turn = jnp.where(rest, HELD, jnp.where(live_on, LIVE, TRIAL))
     return Held(
-        policy=when(won, held.trial, held.policy),
-        score=jnp.where(won, mean, score),
+        policy=when(won, held.trial, when(back, held.former, held.policy)),
+        score=score,
         trials=trials.astype(jnp.int32),
         wins=wins.astype(jnp.int32),
+        former=when(won, held.policy, held.former),
+        former_trials=former_trials.astype(jnp.int32),
+        former_wins=former_wins.astype(jnp.int32),
         trial=when(fresh, live, held.trial),
         trial_score=jnp.where(going, mean, 0.0),
         trial_count=jnp.where(going, count, 0).astype(jnp.int32),
@@ -179,6 +196,12 @@ def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, 
         age=age.astype(jnp.int32),
         drawn=held.drawn,
     )
+
+
+def _as_good(record: tuple[Int[Array, ""], Int[Array, ""]], other: tuple[Int[Array, ""], Int[Array, ""]]):
+    """(w + 1) / (n + 2) >= the other's; anything is as good as what was never tried."""
+    (w, n), (v, m) = record, other
+    return (m == 0) | ((w + 1) * (m + 2) >= (v + 1) * (n + 2))
 
 
 def when(condition: Bool[Array, ""], new: T, old: T) -> T:

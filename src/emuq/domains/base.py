@@ -7,16 +7,19 @@ random key is an argument of `reset` and of `step`; a deterministic domain ignor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from emuq.errors import InputError
 
 HORIZON = 500
 REWARDS = ("goal", "classic")
+Number = Any  # a number, or a traced one
 
 
 class Step(NamedTuple):
@@ -28,7 +31,7 @@ class Step(NamedTuple):
     goal: jax.Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Domain:
     """A domain as data.
 
@@ -36,6 +39,9 @@ class Domain:
     that every observation obeys (the same ones where they are None). Continuous actions lie in
     [`action_low`, `action_high`]; discrete ones are 0 .. `num_actions` - 1. A tabular domain observes an
     index below `num_states`.
+
+    Programs are compiled for a domain apart from its numbers: `family(**numbers)` is the same domain, also
+    where the numbers are traced. The horizon is always one of them.
     """
 
     name: str
@@ -51,6 +57,34 @@ class Domain:
     num_actions: int | None = None
     num_states: int | None = None
     horizon: int = HORIZON
+    family: Callable[..., Domain] | None = None
+    numbers: tuple[tuple[str, float], ...] = ()
+
+    def apart(self) -> tuple[Form, dict[str, Any]]:
+        """What a program is compiled for, and what it is given."""
+        numbers = {name: np.asarray(value) for name, value in (*self.numbers, ("horizon", self.horizon))}
+        return self.family or replace(self, horizon=HORIZON), numbers
+
+
+Form = Domain | Callable[..., Domain]
+
+
+def member(build: Callable[..., Domain], *words: str, **numbers: float) -> Domain:
+    """`build(*words, **numbers)`: the words name a family of domains, the numbers a member of it."""
+    family = _family(build, *words)
+    return replace(family(**numbers), family=family, numbers=tuple(numbers.items()))
+
+
+@cache
+def _family(build: Callable[..., Domain], *words: str) -> Callable[..., Domain]:
+    return partial(build, *words)  # the same object for the same words: programs are found by it
+
+
+def together(form: Form, numbers: dict[str, Any]) -> Domain:
+    """The domain that was taken `apart`; its numbers may be traced by now."""
+    own = {name: value for name, value in numbers.items() if name != "horizon"}
+    domain = form if isinstance(form, Domain) else form(**own)
+    return replace(domain, horizon=numbers["horizon"])
 
 
 def episode_keys(seed: int | jax.Array) -> tuple[jax.Array, jax.Array]:

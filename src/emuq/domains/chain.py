@@ -8,7 +8,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from emuq.domains.base import REWARDS, Domain, Step, choice, outcome, probability
+from emuq.domains.base import REWARDS, Domain, Number, Step, choice, member, outcome, probability
 from emuq.errors import InputError
 
 LEFT, RIGHT = 0, 1
@@ -29,6 +29,11 @@ def chain(
     choice("reward", reward, REWARDS)
     choice("observation", observation, OBSERVATIONS)
     cost = 1.0 if reward == "classic" else 1.0 - probability("sparsity", sparsity)
+    return member(_chain, observation, length=length, cost=cost)
+
+
+def _chain(observation: str, length: Number, cost: Number) -> Domain:
+    """`cost`: the probability that a state other than the goal costs 1."""
 
     def reset(key: jax.Array) -> jax.Array:
         del key
@@ -51,5 +56,5 @@ def chain(
         return Domain("Chain", reset, step, observe, num_states=length, num_actions=2)
     return Domain(
         "Chain", reset, step, observe,
-        observation_low=(0.0,), observation_high=(float(length - 1),), num_actions=2,
+        observation_low=(0.0,), observation_high=(1.0 * (length - 1),), num_actions=2,
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from emuq.domains.base import REWARDS, Domain, Step, choice, probability
+from emuq.domains.base import REWARDS, Domain, Number, Step, choice, member, probability
 
 ROWS, COLUMNS = 4, 12
 START, GOAL = 36, 47
@@ -21,8 +21,10 @@ def cliff_walking(slip: float = 0.01, reward_scale: float = 1.0, reward: str = "
     `reward_scale`. reward="classic": -1 a step, -100 for the cliff.
     """
     choice("reward", reward, REWARDS)
-    probability("slip", slip)
+    return member(_cliff_walking, reward, slip=probability("slip", slip), reward_scale=float(reward_scale))
 
+
+def _cliff_walking(reward: str, slip: Number, reward_scale: Number) -> Domain:
     def reset(key: jax.Array) -> jax.Array:
         del key
         return jnp.full((), START, jnp.int32)

@@ -125,4 +125,4 @@ def _costly(domain: Any) -> Any:
         result = domain.step(state, action, key)
         return result._replace(reward=jnp.where(result.goal, 0.0, -1.0))
 
-    return replace(domain, step=step)
+    return replace(domain, step=step, family=None, numbers=())

@@ -25,6 +25,7 @@ from emuq.kappa.controllers import (
     UntilGoal,
     UntilGoalState,
     as_controller,
+    schedule,
 )
 from emuq.kappa.description import from_json, to_json
 from emuq.kappa.protocol import Controller, Outcome, settles
@@ -43,6 +44,7 @@ __all__ = [
     "UntilGoalState",
     "as_controller",
     "from_json",
+    "schedule",
     "settles",
     "to_json",
 ]

@@ -192,6 +192,15 @@ CONTROLLERS: dict[str, type] = {
 }
 
 
+def schedule(controller: Controller, episodes: int) -> jax.Array | None:
+    """kappa of each episode, where the controller decides without hearing what happened; None where not."""
+    if isinstance(controller, Constant):
+        return jnp.full(episodes, controller.kappa, float)
+    if getattr(type(controller), "update", None) is _Counting.update:
+        return jax.vmap(controller.value)(jnp.arange(episodes, dtype=jnp.int32)).astype(float)  # type: ignore[attr-defined]
+    return None
+
+
 def as_controller(kappa: float | Controller) -> Controller:
     """A number becomes `Constant`; a controller is taken as it is; anything else is an error."""
     if is_number(kappa):

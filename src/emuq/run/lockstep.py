@@ -18,7 +18,7 @@ from emuq.agents import dora_core, rffq
 from emuq.agents.actions import Actions, actions_of
 from emuq.agents.episodes import reset_seed
 from emuq.domains.adapter import action_space
-from emuq.domains.base import Domain, episode_keys, step_key
+from emuq.domains.base import Domain, Form, episode_keys, step_key, together
 from emuq.precision import double
 from emuq.run import policies
 from emuq.run.policies import Fixed, Policy, Seen, Tiled, Walk
@@ -102,7 +102,8 @@ def learn_random(domain: Domain, seeds: Sequence[int], episodes: int, *, until_g
 
 def _run(domain, policy, axes, fixed, memories, seeds, episodes, until_goal) -> Curves:
     resets = np.array([[reset_seed(seed, i) for i in range(episodes + 1)] for seed in seeds])
-    curves = _learn(domain, policy, axes, until_goal, fixed, _stack(memories), jnp.asarray(resets))
+    form, numbers = domain.apart()
+    curves = _learn(form, policy, axes, until_goal, numbers, fixed, _stack(memories), jnp.asarray(resets))
     return Curves(*(np.asarray(curve) for curve in curves))
 
 
@@ -119,14 +120,16 @@ def _moves(actions: Actions) -> jax.Array:
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _learn(
-    domain: Domain,
+    form: Form,
     policy: Policy,
     axes: Any,
     until_goal: bool,
+    numbers: dict[str, Any],
     fixed: Any,
     memory: Any,
     resets: jax.Array,
 ) -> Curves:
+    domain = together(form, numbers)
     low = jnp.asarray(domain.observation_low)
     width = jnp.asarray(domain.observation_high) - low
     episodes = resets.shape[1] - 1

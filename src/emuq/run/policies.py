@@ -123,13 +123,18 @@ def of_rnd(options: Any) -> Policy:
     return Policy(look, learn, act, lambda walk: walk)
 
 
-@lru_cache(maxsize=64)
 def uniform(domain: Domain) -> Policy:
+    """Actions of the domain's, whatever it is otherwise."""
+    return _uniform(domain.num_actions, domain.action_low, domain.action_high)
+
+
+@lru_cache(maxsize=64)
+def _uniform(num_actions: int | None, action_low: Any, action_high: Any) -> Policy:
     def act(fixed: tuple, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         key, draw = jax.random.split(key)
-        if domain.num_actions is not None:
-            return key, jax.random.randint(draw, (), 0, domain.num_actions)
-        low, high = jnp.asarray(domain.action_low), jnp.asarray(domain.action_high)
+        if num_actions is not None:
+            return key, jax.random.randint(draw, (), 0, num_actions)
+        low, high = jnp.asarray(action_low), jnp.asarray(action_high)
         return key, jax.random.uniform(draw, low.shape, minval=low, maxval=high)
 
     return Policy(lambda fixed, key, s: key, lambda fixed, key, reward, s, end: key, act, lambda key: key)

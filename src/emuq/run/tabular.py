@@ -19,10 +19,10 @@ from emuq import precision
 from emuq.agents import tabular_core as core
 from emuq.agents.episodes import reset_seed
 from emuq.agents.tabular_core import Parameters
-from emuq.domains.base import Domain, episode_keys, step_key
+from emuq.domains.base import Domain, episode_keys, step_key, together
 from emuq.errors import InputError
 from emuq.exploration import ExplorationReward, FirstVisit
-from emuq.kappa import Controller, Outcome, settles
+from emuq.kappa import Controller, Outcome, schedule, settles
 
 
 class Curves(NamedTuple):
@@ -34,6 +34,25 @@ class Curves(NamedTuple):
     kappas: Any
     states: core.State
     controllers: Any
+
+
+class _Schedule(NamedTuple):
+    """A controller that hears nothing: kappa of each episode, so that one program serves for all of them."""
+
+    kappas: jax.Array
+
+    @property
+    def test_episodes(self) -> int:
+        return 0
+
+    def init(self) -> jax.Array:
+        return jnp.int32(0)
+
+    def value(self, state: jax.Array) -> jax.Array:
+        return self.kappas[jnp.minimum(state, len(self.kappas) - 1)]
+
+    def update(self, state: jax.Array, outcome: Outcome) -> jax.Array:
+        return state + 1
 
 
 class _Run(NamedTuple):
@@ -64,13 +83,25 @@ def learn(
     """One agent a seed, for `episodes` episodes. A parameter is a number, or one number for each seed."""
     if domain.num_states is None or domain.num_actions is None:
         raise InputError(f"{domain.name} is not tabular: expected discrete observations and actions")
-    resets = reset_seeds(tuple(seeds), episodes, controller.test_episodes)
+    resets = reset_seeds(tuple(seeds), _room(episodes), controller.test_episodes)
+    form, numbers = domain.apart()
     with precision.double():
         batch = Parameters(*(np.broadcast_to(np.asarray(value), (len(seeds),)) for value in parameters))
+        kappas = schedule(controller, _room(episodes))
         curves = _learn(
-            domain, batch, np.asarray(seeds), resets, controller, exploration, bool(freeze), episodes
-        )
-        return jax.tree.map(np.asarray, curves)
+            form, (domain.num_states, domain.num_actions), None if kappas is not None else controller,
+            exploration, bool(freeze), numbers, batch, np.asarray(seeds), resets, kappas, np.int32(episodes),
+        )  # fmt: skip
+        curves = jax.tree.map(np.asarray, curves)
+    return curves._replace(**{name: getattr(curves, name)[:, :episodes] for name in Curves._fields[:4]})
+
+
+def _room(episodes: int) -> int:
+    """A program is compiled for a number of episodes at most: 50, 200, 800, ..."""
+    room = 50
+    while room < episodes:
+        room *= 4
+    return room
 
 
 @lru_cache(maxsize=8)
@@ -84,8 +115,12 @@ def reset_seeds(seeds: tuple[int, ...], episodes: int, tests: int) -> np.ndarray
     return found
 
 
-@partial(jax.jit, static_argnames=("domain", "controller", "exploration", "freeze", "episodes"))
-def _learn(domain, parameters, seeds, resets, controller, exploration, freeze, episodes) -> Curves:
+@partial(jax.jit, static_argnames=("form", "sizes", "controller", "exploration", "freeze"))
+def _learn(
+    form, sizes, controller, exploration, freeze, numbers, parameters, seeds, resets, kappas, episodes
+) -> Curves:
+    domain, room = together(form, numbers), resets.shape[1]
+    controller = _Schedule(kappas) if controller is None else controller
     num_tests = controller.test_episodes
 
     def begin(seed):
@@ -95,14 +130,13 @@ def _learn(domain, parameters, seeds, resets, controller, exploration, freeze, e
     worlds, step_keys = jax.vmap(jax.vmap(jax.vmap(begin)))(resets)
 
     def start(parameters, seed, worlds, step_keys) -> _Run:
-        sizes = (domain.num_states, domain.num_actions)
-        agent = core.init(parameters, exploration, *sizes, jax.random.key(seed))
+        agent = core.init(parameters, exploration, sizes[0], sizes[1], jax.random.key(seed))
         zero = jnp.int32(0)
         curves = (
-            jnp.zeros(episodes),
-            jnp.zeros(episodes, jnp.int32),
-            jnp.zeros(episodes, bool),
-            jnp.zeros(episodes),
+            jnp.zeros(room),
+            jnp.zeros(room, jnp.int32),
+            jnp.zeros(room, bool),
+            jnp.zeros(room),
         )
         world = jax.tree.map(lambda leaf: leaf[0, 0], worlds)
         tests = jnp.full(num_tests, jnp.nan)
@@ -128,7 +162,7 @@ def _learn(domain, parameters, seeds, resets, controller, exploration, freeze, e
         t, total = run.t + 1, run.total + reward
         over = terminated | (t >= domain.horizon)
 
-        row = jnp.where(over & ~testing, run.episode, episodes)  # beyond the end: dropped
+        row = jnp.where(over & ~testing & (run.episode < episodes), run.episode, room)  # beyond: dropped
         curves = tuple(
             column.at[row].set(value, mode="drop")
             for column, value in zip(run.curves, (total, t, goal, kappa), strict=True)
