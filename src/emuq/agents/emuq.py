@@ -134,7 +134,8 @@ class EMUQ(Agent):
     def _put(self, state: core.State) -> None:
         """A state whose S is as it was."""
         self._moving, self._rest = core.split(state)
-        self._read, self._tree = core.read(self._rest)
+        self._read, tree = core.read(self._rest)
+        self._step = step.advance(tree, self.settings)
         self._kept = holding.kept(state.held)
 
     # The surface's five methods -----------------------------------------------------------------------
@@ -156,7 +157,7 @@ class EMUQ(Agent):
         self._exploited = self._exploited and kappa == 0
         with double():
             kept = self._kept if kappa == 0 else None
-            self._moving, index = step.advance(self._moving, self._read, row, kept, self._tree, settings)
+            self._moving, index = self._step(self._moving, self._read, row, kept)
             self._pending.append(row)
             self._count, self._used = self._count + 1, self._used + 1
             due = settings.next_plan(self._planned)
@@ -194,7 +195,7 @@ class EMUQ(Agent):
         new = emuq_fresh.bases(*which, self.settings, self._scaling.dim, self._actions)
         self._state = state = step.renew(self._state, new, self.kappa, self.settings)
         if self.kappa == 0:
-            step.prepare(self._moving, self._read, state.held.trial, self._tree, self.settings)
+            step.prepare(self._step, self._moving, self._read, state.held.trial)
         self._used, self._planned = 0, self._count
 
     def _fold(self) -> None:

@@ -7,7 +7,8 @@ rows of V in use, the transitions so far). One array is one transfer. Data are s
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -67,12 +68,12 @@ def rows_of(scaling: Scaling, actions: Actions) -> Rows:
 
 
 def _advance_one(
+    tree: Any,
+    options: Options,
     moving: core.Moving,
     read: list[jax.Array],
     row: jax.Array,
     kept: Policy | None,
-    tree: Any,
-    options: Options,
 ) -> tuple[core.Moving, jax.Array]:
     rest = core.unread(read, tree)
     features = rest.basis.features
@@ -117,7 +118,13 @@ def _begin_one(
     return state, core.act(state, observation, jnp.asarray(kappa, jnp.float64))
 
 
-advance = jax.jit(_advance_one, static_argnames=("tree", "options"), donate_argnums=0)
+@cache
+def advance(tree: Any, options: Options) -> Callable[..., tuple[core.Moving, jax.Array]]:
+    """The step of all agents with these options, as a call of its own: to look it up takes as long as a tenth
+    of the step itself."""
+    return jax.jit(partial(_advance_one, tree, options), donate_argnums=0)
+
+
 store = jax.jit(_store_some, static_argnames="options", donate_argnums=0)
 begin = jax.jit(_begin_one, donate_argnums=0)
 plan = jax.jit(core.plan, static_argnames="options", donate_argnums=0)
@@ -142,12 +149,12 @@ def store_all(
     return data
 
 
-def prepare(moving: core.Moving, read: list[jax.Array], kept: Policy, tree: Any, options: Options) -> None:
+def prepare(advance: Callable, moving: core.Moving, read: list[jax.Array], kept: Policy) -> None:
     """Compile the step that acts on a kept policy, now that time is there: no later step waits for it."""
     features = kept.features
     dims = 2 * features.state_frequencies.shape[1] + features.action_frequencies.shape[1]
     row = np.zeros(dims + 1 + EXTRA)
-    jax.block_until_ready(advance(jax.tree.map(jnp.copy, moving), read, row, kept, tree, options))
+    jax.block_until_ready(advance(jax.tree.map(jnp.copy, moving), read, row, kept))
 
 
 def renew(state: core.State, bases: Sequence[core.Basis], kappa: float, options: Options) -> core.State:
