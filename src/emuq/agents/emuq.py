@@ -10,6 +10,7 @@ call a step, with three small arrays to change and the others only to read; new 
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -72,7 +73,9 @@ class EMUQ(Agent):
             from_index(self._actions, i, self.action_space.dtype)
             for i in range(len(self._actions.candidates))
         ]
-        self._rows = step.rows_of(self._scaling, self._actions)
+        self._rows = step.Rows(self._scaling.dim, self._actions.dim)
+        with double():
+            self._scale = jnp.asarray(step.scales(self._scaling, self._actions))
         self._count = self._used = self._planned = 0
         self._exploited = True
 
@@ -157,7 +160,7 @@ class EMUQ(Agent):
         self._exploited = self._exploited and kappa == 0
         with double():
             kept = self._kept if kappa == 0 else None
-            self._moving, index = self._step(self._moving, self._read, row, kept)
+            self._moving, index = self._step(self._moving, self._read, self._scale, row, kept)
             self._pending.append(row)
             self._count, self._used = self._count + 1, self._used + 1
             due = settings.next_plan(self._planned)
@@ -195,7 +198,7 @@ class EMUQ(Agent):
         new = emuq_fresh.bases(*which, self.settings, self._scaling.dim, self._actions)
         self._state = state = step.renew(self._state, new, self.kappa, self.settings)
         if self.kappa == 0:
-            step.prepare(self._step, self._moving, self._read, state.held.trial)
+            step.prepare(self._step, self._moving, self._read, self._scale, state.held.trial)
         self._used, self._planned = 0, self._count
 
     def _fold(self) -> None:
@@ -216,25 +219,26 @@ class EMUQ(Agent):
             while data.capacity < self._count:
                 data = transitions.grown(data)
                 self.options["capacity"] = data.capacity  # so that a file is loaded into as much room
-            data = step.store_all(data, self._rest.start, self._pending, self.settings)
+            data = step.store_all(data, self._rest.start, self._scale, self._pending, self.settings)
             blocked = blocked._replace(used=jnp.int32(self._used))
         self._pending = []
         self._rest = self._rest._replace(blocked=blocked, data=data)
 
     def _row(self, transition: Transition, kappa: float) -> np.ndarray:
-        """The whole transition as one array: one transfer a step, scaled and checked at once."""
+        """The whole transition as one array: one transfer a step, checked at once."""
         action = to_unit(self._actions, transition.action) if self._actions.discrete else transition.action
         observation, following = map(self._observed, (transition.observation, transition.next_observation))
         extra = transition.terminated, kappa, self._used, self._count
         row = self._rows(observation, action, transition.reward, following, *extra)
-        if not np.isfinite(row[: 1 - step.EXTRA]).all():  # what comes after it may be infinite: kappa
+        numbers = row[: 1 - step.EXTRA]  # what comes after it may be infinite: kappa
+        if not math.isfinite(numbers @ numbers):
             for name in ("reward", "action"):
                 if not np.isfinite(getattr(transition, name)).all():
                     given = f"{name} is {getattr(transition, name)} at step {self._count + 1}"
                     raise InputError(f"{given}: expected finite numbers")
             for array in (observation, following):
                 self._scaled(array)
-        return self._rows.clipped(row)
+        return row
 
     def _scaled(self, observation: Any) -> np.ndarray:
         return self._scaling(finite(self._observed(observation), f"observation (step {self._count})"))

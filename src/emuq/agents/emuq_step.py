@@ -28,34 +28,34 @@ EXTRA = 4  # terminal, kappa, used, count
 
 
 class Rows(NamedTuple):
-    """x -> clip((x - low) / width, least, most): only observations and box actions are scaled."""
+    """Of how many numbers a row's parts are."""
 
-    low: np.ndarray
-    width: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
+    states: int
+    actions: int
+
+    @property
+    def size(self) -> int:
+        return 2 * self.states + self.actions + 1 + EXTRA
 
     def __call__(
         self, observation: Any, action: Any, reward: float, following: Any, *extra: float
     ) -> np.ndarray:
-        """The row of a transition; `extra` is terminal, kappa, used, count. NaN and infinities pass."""
-        s, size = len(observation), len(self.low)
+        """The row of a transition, as it came; `extra` is terminal, kappa, used, count."""
+        s, size = self.states, self.size
         row = np.empty(size)
         row[:s] = observation
         row[s : size - EXTRA - 1 - s] = action
         row[size - EXTRA - 1 - s] = reward
         row[size - EXTRA - s : -EXTRA] = following
         row[-EXTRA:] = extra
-        return (row - self.low) / self.width
-
-    def clipped(self, row: np.ndarray) -> np.ndarray:
-        return np.minimum(np.maximum(row, self.least), self.most)
+        return row
 
 
-def rows_of(scaling: Scaling, actions: Actions) -> Rows:
-    """How the transitions of these observations and actions become rows."""
+def scales(scaling: Scaling, actions: Actions) -> np.ndarray:
+    """x -> clip((x - low) / width, least, most) of rows: only observations and box actions are scaled."""
     s, a = scaling.dim, actions.dim
-    low, width = np.zeros(size := 2 * s + a + 1 + EXTRA), np.ones(size)
+    size = Rows(s, a).size
+    low, width = np.zeros(size), np.ones(size)
     least, most = np.full(size, -np.inf), np.full(size, np.inf)
     for part in (slice(s), slice(s + a + 1, -EXTRA)):
         low[part], width[part] = scaling.low, scaling.width
@@ -64,7 +64,7 @@ def rows_of(scaling: Scaling, actions: Actions) -> Rows:
     if not actions.discrete:
         low[s : s + a] = actions.low
         width[s : s + a] = np.where(actions.high > actions.low, actions.high - actions.low, 1.0)
-    return Rows(low, width, least, most)
+    return np.stack([low, width, least, most])
 
 
 def _advance_one(
@@ -72,13 +72,14 @@ def _advance_one(
     options: Options,
     moving: core.Moving,
     read: list[jax.Array],
+    scale: jax.Array,
     row: jax.Array,
     kept: Policy | None,
 ) -> tuple[core.Moving, jax.Array]:
     rest = core.unread(read, tree)
     features = rest.basis.features
     dims = features.state_frequencies.shape[1], features.action_frequencies.shape[1]
-    transition, (kappa, used, count) = _parts(row, *dims)
+    transition, (kappa, used, count) = _parts(scale, row, *dims)
     data = Transitions(*[None] * 6, count=count.astype(jnp.int32))  # type: ignore[arg-type]
     rest = rest._replace(
         blocked=rest.blocked._replace(used=used.astype(jnp.int32)),
@@ -91,19 +92,26 @@ def _advance_one(
 
 
 def _store_some(
-    data: Transitions, start: jax.Array, rows: jax.Array, number: jax.Array, options: Options
+    data: Transitions,
+    start: jax.Array,
+    scale: jax.Array,
+    rows: jax.Array,
+    number: jax.Array,
+    options: Options,
 ) -> Transitions:
     def one(i: jax.Array, data: Transitions) -> Transitions:
-        transition, _ = _parts(rows[i], data.states.shape[1], data.actions.shape[1])
+        transition, _ = _parts(scale, rows[i], data.states.shape[1], data.actions.shape[1])
         return core.stored(data, start, *transition, options)
 
     return jax.lax.fori_loop(0, number, one, data)
 
 
 def _parts(
-    row: jax.Array, s: int, a: int
+    scale: jax.Array, row: jax.Array, s: int, a: int
 ) -> tuple[tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array], tuple[jax.Array, ...]]:
-    """The transition, and kappa, used, count."""
+    """The transition, scaled, and kappa, used, count."""
+    low, width, least, most = scale
+    row = jnp.minimum(jnp.maximum((row - low) / width, least), most)
     ends = [s, s + a, s + a + 1, 2 * s + a + 1]
     observation, action, reward, following, rest = jnp.split(row, ends)
     return (observation, action, reward[0], following, rest[0] > 0), (rest[1], rest[2], rest[3])
@@ -138,23 +146,23 @@ values = jax.jit(core.values)
 
 
 def store_all(
-    data: Transitions, start: jax.Array, pending: Sequence[np.ndarray], options: Options
+    data: Transitions, start: jax.Array, scale: jax.Array, pending: Sequence[np.ndarray], options: Options
 ) -> Transitions:
     """Every row among the data, `block` at a time, so that any number of them needs one compiled call."""
     for i in range(0, len(pending), options.block):
         some = pending[i : i + options.block]
         rows = np.zeros((options.block, len(some[0])))
         rows[: len(some)] = some
-        data = store(data, start, rows, np.int32(len(some)), options)
+        data = store(data, start, scale, rows, np.int32(len(some)), options)
     return data
 
 
-def prepare(advance: Callable, moving: core.Moving, read: list[jax.Array], kept: Policy) -> None:
+def prepare(
+    advance: Callable, moving: core.Moving, read: list[jax.Array], scale: jax.Array, kept: Policy
+) -> None:
     """Compile the step that acts on a kept policy, now that time is there: no later step waits for it."""
-    features = kept.features
-    dims = 2 * features.state_frequencies.shape[1] + features.action_frequencies.shape[1]
-    row = np.zeros(dims + 1 + EXTRA)
-    jax.block_until_ready(advance(jax.tree.map(jnp.copy, moving), read, row, kept))
+    row = np.zeros(scale.shape[1])
+    jax.block_until_ready(advance(jax.tree.map(jnp.copy, moving), read, scale, row, kept))
 
 
 def renew(state: core.State, bases: Sequence[core.Basis], kappa: float, options: Options) -> core.State:
