@@ -69,13 +69,12 @@ class EMUQ(Agent):
             self._pending: list[np.ndarray] = []  # transitions not yet among the state's data
             self._folding = Folding()
             self._state = core.init(basis, self.settings, key)
+            self._scale = jnp.asarray(step.scales(self._scaling, self._actions))
         self._choices = [
             from_index(self._actions, i, self.action_space.dtype)
             for i in range(len(self._actions.candidates))
         ]
         self._rows = step.Rows(self._scaling.dim, self._actions.dim)
-        with double():
-            self._scale = jnp.asarray(step.scales(self._scaling, self._actions))
         self._count = self._used = self._planned = 0
         self._exploited = True
 
