@@ -41,7 +41,8 @@ class Domain:
     index below `num_states`.
 
     Programs are compiled for a domain apart from its numbers: `family(**numbers)` is the same domain, also
-    where the numbers are traced. The horizon is always one of them. Another `step` makes another family: None.
+    where the numbers are traced. The horizon is always one of them. With another `step`, a domain has no
+    family.
     """
 
     name: str
