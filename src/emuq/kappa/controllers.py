@@ -197,7 +197,7 @@ def schedule(controller: Controller, episodes: int) -> jax.Array | None:
     if isinstance(controller, Constant):
         return jnp.full(episodes, controller.kappa, float)
     if getattr(type(controller), "update", None) is _Counting.update:
-        return jax.vmap(controller.value)(jnp.arange(episodes, dtype=jnp.int32)).astype(float)  # type: ignore[attr-defined]
+        return jnp.asarray(jax.vmap(controller.value)(jnp.arange(episodes, dtype=jnp.int32)), float)
     return None
 
 

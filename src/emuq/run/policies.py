@@ -129,7 +129,9 @@ def uniform(domain: Domain) -> Policy:
 
 
 @lru_cache(maxsize=64)
-def _uniform(num_actions: int | None, action_low: Any, action_high: Any) -> Policy:
+def _uniform(
+    num_actions: int | None, action_low: tuple[float, ...] | None, action_high: tuple[float, ...] | None
+) -> Policy:
     def act(fixed: tuple, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         key, draw = jax.random.split(key)
         if num_actions is not None:

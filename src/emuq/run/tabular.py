@@ -83,7 +83,8 @@ def learn(
     """One agent a seed, for `episodes` episodes. A parameter is a number, or one number for each seed."""
     if domain.num_states is None or domain.num_actions is None:
         raise InputError(f"{domain.name} is not tabular: expected discrete observations and actions")
-    resets = reset_seeds(tuple(seeds), _room(episodes), controller.test_episodes)
+    resets = reset_seeds(tuple(seeds), episodes, controller.test_episodes)
+    resets = np.pad(resets, ((0, 0), (0, _room(episodes) - episodes), (0, 0)))  # which nothing begins with
     form, numbers = domain.apart()
     with precision.double():
         batch = Parameters(*(np.broadcast_to(np.asarray(value), (len(seeds),)) for value in parameters))
