@@ -42,13 +42,15 @@ def follow(
 
     A program with both in it would copy the arrays of both at every step.
     """
-    total = _newest(state, observation, kappa) if kept is None else _scores(kept, observation)
+    total = _newest(state, observation, kappa) if kept is None else _votes(state, kept, observation)
     return _best(state, total)
 
 
 def live(state: State) -> Policy:
     """The newest weights of Q."""
-    return Policy(state.basis.features, state.basis.candidates, state.blocked.weights[:, 0])
+    return Policy(
+        state.basis.features, state.basis.candidates, state.blocked.weights[:, 0], jnp.zeros(1, bool)
+    )
 
 
 def settled(
@@ -68,8 +70,10 @@ def settled(
     return holding.when(exploited, holding.settle(state.held, of_its_size, value, goal), state.held)
 
 
-def retry(state: State, policy: Policy) -> State:
-    """A trial that is about to begin is of this policy."""
+def retry(state: State, policy: Policy, options: Options) -> State:
+    """A trial that is about to begin is of this policy, restless while no episode has ended badly."""
+    calm = jnp.any(state.data.terminal & (state.data.rewards <= 0)) | (not options.restless)
+    policy = policy._replace(restless=jnp.broadcast_to(~calm, policy.restless.shape))
     return state._replace(held=holding.retry(state.held, policy, state.data.count))
 
 
@@ -88,6 +92,10 @@ def _scores(policy: Policy, observation: Float[Array, " ds"]) -> Float[Array, " 
     )
 
 
+def _votes(state: State, policy: Policy, observation: Float[Array, " ds"]) -> Float[Array, " k"]:
+    return _scores(holding.voted(policy, state.key, observation), observation)
+
+
 def _newest(state: State, observation, kappa) -> Float[Array, " k"]:
     """Q + kappa U. Both values are linear in their weights, so that one product serves for the sum."""
     policy = live(state)
@@ -101,7 +109,7 @@ def _either(state: State, kept: Policy, is_kept: Bool[Array, ""], observation, k
         state,
         jax.lax.cond(
             is_kept & (kappa == 0),
-            lambda: _scores(kept, observation),
+            lambda: _votes(state, kept, observation),
             lambda: _newest(state, observation, kappa),
         ),
     )

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from emuq.history import History
 
 MANY = 16384  # transitions from which on fewer features are drawn to exploit, so that it takes no longer
+ENOUGH = 6  # frequencies for each dimension of the state, to exploit on the finer of two scales at first
 GROWTH = 1.5  # of the data, before other features are tried although something is held that never missed
 
 
@@ -61,13 +62,15 @@ def bases(
     """Features for one episode: the same whenever they are asked for, so that a resumed run goes on alike.
 
     Exploring begins fine and zooms out; Q alone is learned best on coarse ones, smoother in the action. How
-    coarse depends on the domain: each miss is answered by the other of two scales.
+    coarse depends on the domain: so fine as the features allow, and each miss is answered by the other of
+    two scales.
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2, len(history))))
     steps, smoother, number = min(len(history), options.zoom), 1.0, 1
     if kappa == 0:
         misses = sum(episode.kappa == 0 and not episode.goal for episode in history)
-        steps, smoother = max(options.zoom - misses % 2, 0), options.smoother
+        finer = (misses + (options.features >= 2 * ENOUGH**state_dim)) % 2
+        steps, smoother = max(options.zoom - finer, 0), options.smoother
         number = max(1, min(options.draws, options.draws * MANY // history[-1].steps))
     wider = {
         "state_lengthscale": _times(options.state_lengthscale, 2.0**steps),

@@ -35,6 +35,7 @@ class Options:
     exploiting_improvements: int = 4  # and while exploiting
     draws: int = 8  # of features to exploit with: Q is kept on those that fit the returns best
     committee: int = 4  # the best of them, whose mean Q is tried as a policy
+    restless: bool = True  # while no episode has failed, its members' votes vary: a cycle is left
     smoother: float = 2.0  # l_A of features drawn to exploit, in multiples of l_A
     returns: bool = True  # while exploiting, Q is at least the return that was seen to follow
     caution: float = 0.03  # while exploiting, standard deviations that Q's next value is lowered by
@@ -122,6 +123,7 @@ PAPER = Options(
     exploiting_improvements=2,
     draws=1,
     committee=1,
+    restless=False,
     smoother=1.0,
     returns=False,
     caution=0.0,

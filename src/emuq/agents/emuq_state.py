@@ -104,7 +104,7 @@ def init(basis: Basis, options: Options, key: Array) -> State:
     prior = posterior.prior(m, options.prior_precision, targets=2, dtype=low)
     chunk = options.rules.chunk
     capacity = -(-options.capacity // chunk) * chunk
-    live = Policy(basis.features, basis.candidates, jnp.zeros(m))
+    live = Policy(basis.features, basis.candidates, jnp.zeros(m), jnp.zeros(1, bool))
     form = quadratic_form(basis.features, basis.moments, prior.covariance.astype(jnp.float64))
     return State(
         basis,

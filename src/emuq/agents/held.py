@@ -10,19 +10,20 @@ episode acts on one of
 
 A policy is weights with the features they belong to, so that one can be kept while others are drawn. It may
 be a committee: several draws of features, each planned on for itself, whose mean is Q. What one of them gets
-wrong the others outvote.
+wrong the others outvote; and where no episode has ended badly their votes vary from step to step, since all
+that can go wrong there is a cycle.
 
 The first episodes act on the newest weights: misses teach, and a policy planned before one has never seen
 what is hard there, however lucky its own starts. Then a policy that wins is held, and tested: it acts for ten
-episodes, or to its first miss. After that it takes turns with trials; if it missed, they act alone. While it
-never has, a trial is worth its risk only on much more data than the last one's.
+episodes, or to its first miss. After that trials act. While it never missed, one is worth its risk only on
+much more data than the last one's.
 
 What episodes were worth decides: first whether they reached the goal, then by how much gamma^length exceeds
 what the held policy expected of the start (starts differ, and luck is no merit). With w of n episodes won, a
 policy succeeds with probability (w + 1) / (n + 2), by a uniform prior. A trial ends at its first miss. It
 replaces a policy that has missed once it is as good a bet, and one that never has by a clear lead over
-several episodes. What it replaced is remembered, and comes back if the new one misses and is the worse bet
-for it.
+several episodes, or by any over ten: it knows more data. What it replaced is remembered, and comes back if
+the new one misses and is the worse bet for it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from emuq.features import Features, Part
 from emuq.precision import double
@@ -46,7 +48,7 @@ LIVE, TRIAL, HELD = 0, 1, 2
 MEMORY = 10  # episodes that make a record: a score is averaged over them, a held policy tested, a trial over
 PROOF = 5  # episodes at least, to replace a policy that never missed
 YOUTH = 6  # exploiting episodes before anything is held
-LEAD = 0.4  # what they must be worth more, in all
+LEAD = 0.4  # what they must be worth more, in all, while they are fewer than ten
 
 
 class Policy(NamedTuple):
@@ -55,6 +57,7 @@ class Policy(NamedTuple):
     features: Features
     candidates: Part
     weights: Float[Array, " m"]
+    restless: Bool[Array, " c"]  # of each member, whether its vote varies
 
 
 def committee(members: Sequence[Policy]) -> Policy:
@@ -68,7 +71,25 @@ def committee(members: Sequence[Policy]) -> Policy:
     candidates = Part(*(jnp.concatenate([m.candidates[i] for m in members], axis=-1) for i in range(2)))
     # All cosines come first, then all sines.
     weights = jnp.stack([m.weights for m in members]).reshape(len(members), 2 if first.sines else 1, -1)
-    return Policy(joined, candidates, jnp.swapaxes(weights, 0, 1).ravel() / len(members))
+    flat = jnp.swapaxes(weights, 0, 1).ravel() / len(members)
+    return Policy(joined, candidates, flat, jnp.concatenate([m.restless for m in members]))
+
+
+def voted(policy: Policy, key: Array, observation: Float[Array, " ds"]) -> Policy:
+    """Q = sum_i v_i Q_i with v ~ Dirichlet(1, ..., 1): a restless committee's votes at one step.
+
+    A policy that misses where nothing can go wrong is caught in a cycle, and votes that vary break it. They
+    are drawn from the observation itself, so that a policy stays a function of it.
+    """
+    number = policy.restless.shape[0]
+    if number == 1:
+        return policy
+    bits = jax.lax.bitcast_convert_type(observation, jnp.uint32).ravel()
+    places = jnp.asarray(np.cumprod(np.full(len(bits), 2654435761, np.uint32), dtype=np.uint32))
+    votes = jax.random.exponential(jax.random.fold_in(key, jnp.sum(bits * places)), (number,))
+    votes = jnp.where(policy.restless, number * votes / jnp.sum(votes), 1.0)
+    weights = policy.weights.reshape(-1, number, policy.features.state_frequencies.shape[0] // number)
+    return policy._replace(weights=(weights * votes[:, None]).ravel())
 
 
 class Held(NamedTuple):
@@ -163,7 +184,7 @@ def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, 
     # The trial.
     count = held.trial_count + tried
     mean = held.trial_score + jnp.where(tried, (value - held.trial_score) / jnp.maximum(count, 1), 0.0)
-    ahead = (count >= PROOF) & (count * (mean - score) >= LEAD)
+    ahead = (count >= PROOF) & (count * (mean - score) >= jnp.where(count < MEMORY, LEAD, 0.0))
     better = jnp.where(wins == trials, ahead, _as_good((count, count), (wins, trials)))
     won = tried & goal & (~proven | better)
     # What it replaced was the better bet after all.
@@ -176,7 +197,7 @@ def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, 
     wins = jnp.where(won, count, jnp.where(back, held.former_wins, wins))
     score = jnp.where(won | back, jnp.nan, score)  # what it expects is the measure from now on
     # Ten episodes find out most of what does not hold; what has missed is not tried again.
-    rest = (trials > 0) & (wins == trials) & ((trials < MEMORY) | tried | jnp.isnan(score))
+    rest = (trials > 0) & (wins == trials) & ((trials < MEMORY) | (tried & over) | jnp.isnan(score))
     live_on = (trials == 0) & (jnp.where(tried, over, ~goal) | (age < YOUTH))
     going = ~over & (count > 0)
     fresh = ~rest & ~live_on & ~going
