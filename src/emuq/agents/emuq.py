@@ -75,7 +75,7 @@ class EMUQ(Agent):
             for i in range(len(self._actions.candidates))
         ]
         self._rows = step.Rows(self._scaling.dim, self._actions.dim)
-        self._count = self._used = self._planned = 0
+        self._count = self._used = self._planned = self._began = self._drawn = 0
         self._exploited = True
 
     def values(self, observation: Any, action: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -144,7 +144,7 @@ class EMUQ(Agent):
 
     def _start(self, observation: Any) -> Any:
         scaled = self._scaled(observation)
-        self._exploited = True
+        self._exploited, self._began, self._drawn = True, self._count, self._count
         with double():
             if due := emuq_fresh.due(self.settings, self._state.held, self.kappa, self.history):
                 self._redraw()
@@ -164,7 +164,8 @@ class EMUQ(Agent):
             self._count, self._used = self._count + 1, self._used + 1
             due = settings.next_plan(self._planned)
             if due is not None and self._count >= due:
-                self.plan()
+                stale = emuq_fresh.stale(settings, kappa, self._count - self._drawn)
+                self._redraw() if stale else self.plan()
             elif self._used % (settings.block // 2) == 0:
                 self._fold()
         return self._action(index)
@@ -192,13 +193,13 @@ class EMUQ(Agent):
     # ------------------------------------------------------------------------------------------------
 
     def _redraw(self) -> None:
-        """Other features for the episode that begins, planned on."""
-        which = self.seed, self.history, self.kappa
+        """Other features, planned on: for an episode that begins, or in the middle of a long one."""
+        which = self.seed, self.history, self.kappa, self._count - self._began
         new = emuq_fresh.bases(*which, self.settings, self._scaling.dim, self._actions)
         self._state = state = step.renew(self._state, new, self.kappa, self.settings)
         if self.kappa == 0:
             step.prepare(self._step, self._moving, self._read, self._scale, state.held.trial)
-        self._used, self._planned = 0, self._count
+        self._used, self._planned, self._drawn = 0, self._count, self._count
 
     def _fold(self) -> None:
         """A half of the rows is full: have the older one folded in."""

@@ -56,24 +56,32 @@ def idle(options: Options, held: Held, kappa: float) -> bool:
     return options.fresh and kappa == 0 and holding.faultless(held) and holding.begins_trial(held)
 
 
+def stale(options: Options, kappa: float, steps: int) -> bool:
+    """Whether an episode that explores has gone on for long enough, on features that may be blind."""
+    return options.fresh and options.refresh is not None and kappa > 0 and steps >= options.refresh
+
+
 def bases(
-    seed: int, history: History, kappa: float, options: Options, state_dim: int, actions: Actions
+    seed: int, history: History, kappa: float, steps: int, options: Options, state_dim: int, actions: Actions
 ) -> list[Basis]:
     """Features for one episode: the same whenever they are asked for, so that a resumed run goes on alike.
+
+    `steps` is how many of it have been made, 0 as it begins.
 
     Exploring begins fine and zooms out; Q alone is learned best on coarse ones, smoother in the action. How
     coarse depends on the domain: so fine as the features allow, and each miss is answered by the other of
     two scales.
     """
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2, len(history))))
-    steps, smoother, number = min(len(history), options.zoom), 1.0, 1
+    stream = (2, len(history), steps) if steps else (2, len(history))
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=stream))
+    doublings, smoother, number = min(len(history), options.zoom), 1.0, 1
     if kappa == 0:
         misses = sum(episode.kappa == 0 and not episode.goal for episode in history)
         finer = (misses + (options.features >= 2 * ENOUGH**state_dim)) % 2
-        steps, smoother = max(options.zoom - finer, 0), options.smoother
+        doublings, smoother = max(options.zoom - finer, 0), options.smoother
         number = max(1, min(options.draws, options.draws * MANY // history[-1].steps))
     wider = {
-        "state_lengthscale": _times(options.state_lengthscale, 2.0**steps),
+        "state_lengthscale": _times(options.state_lengthscale, 2.0**doublings),
         "action_lengthscale": _times(options.action_lengthscale, smoother),
     }
     drawn = replace(options, **wider)

@@ -22,6 +22,7 @@ class Options:
     zoom: int = 2  # fresh features double l_S, once an episode, so many times; to exploit, all or all but one
     action_lengthscale: Lengthscale = 1.0  # l_A
     fresh: bool = True  # draw features anew for each episode that explores, to exploit, and after a miss
+    refresh: int | None = 150  # steps after which an episode that still explores draws them anew; None: never
     clip: bool = True  # observations outside their bounds count as at them: novelty there has no end
     mixture: float = 1.2  # each frequency has its own state scale, within exp(+-mixture)
     prior_precision: float = 0.01  # alpha
@@ -63,6 +64,8 @@ class Options:
         for name in ("improvements", "exploiting_improvements", "draws", "committee", "sweeps", "capacity"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a whole number from 1")
+        if self.refresh is not None and self.refresh < 1:
+            raise InputError(f"refresh is {self.refresh}: expected a whole number from 1, or None")
         if self.block < 2 or self.block % 2:
             raise InputError(f"block is {self.block}: expected an even number from 2")
         for name, known in (
@@ -113,6 +116,7 @@ PAPER = Options(
     action_lengthscale=0.3,
     mixture=0.0,
     fresh=False,
+    refresh=None,
     zoom=0,
     clip=False,
     exploration_discount=None,

@@ -13,9 +13,9 @@ from emuq.errors import InputError
 # Raise when the meaning of a spec's fields changes; an experiment's own `revision` covers its own code.
 SPEC_VERSION = 1
 # Raise an agent's when what it does changes: rows of its earlier self are then set aside.
-AGENT_REVISIONS = {"emuq": 2, "emuq-paper": 3}
+AGENT_REVISIONS = {"emuq": 3, "emuq-paper": 3}
 # The same for runs that go on after the first goal, which more of an agent's code bears on.
-LONG_REVISIONS = AGENT_REVISIONS | {"emuq": 7}
+LONG_REVISIONS = AGENT_REVISIONS | {"emuq": 8}
 
 
 @dataclass(frozen=True)
