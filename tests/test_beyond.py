@@ -67,11 +67,13 @@ def test_a_run_of_exploit_tests_after_plans():
 
 
 def test_every_change_is_an_option_in_which_the_presets_differ():
+    reference = dataclasses.replace(DEFAULT, **ablation.REFERENCE)
     for options in list(ablation.CHANGES.values())[1:]:
-        changed = dataclasses.replace(DEFAULT, **options)
-        assert changed != DEFAULT
+        assert dataclasses.replace(reference, **options) != reference
         for name in options:
             assert getattr(PAPER, name) != getattr(DEFAULT, name)
+    last = list(ablation.CHANGES.values())[-1]
+    assert dataclasses.replace(reference, **last) == DEFAULT
     # What remains bears on exploitation alone, or does nothing without what was changed.
     named_there = {name for options in ablation.CHANGES.values() for name in options}
     differ = {
@@ -82,6 +84,7 @@ def test_every_change_is_an_option_in_which_the_presets_differ():
         "exploiting_improvements",
         "draws",
         "committee",
+        "restless",
         "smoother",
         "returns",
         "caution",
