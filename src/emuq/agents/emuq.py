@@ -26,7 +26,7 @@ from emuq.agents import held as holding
 from emuq.agents.actions import actions_of, from_index, to_unit
 from emuq.agents.emuq_folding import Folding
 from emuq.agents.emuq_options import Options, domain_of, resolve
-from emuq.agents.episodes import Transition
+from emuq.agents.episodes import Transition, check_finite
 from emuq.agents.scaling import Scaling, plain, scaling_of
 from emuq.agents.surface import Agent, Spaces
 from emuq.errors import InputError, finite
@@ -190,8 +190,6 @@ class EMUQ(Agent):
         self._state = state["core"]
         self._count, self._used, self._planned = (int(state[name]) for name in ("count", "used", "planned"))
 
-    # ------------------------------------------------------------------------------------------------
-
     def _redraw(self) -> None:
         """Other features, planned on: for an episode that begins, or in the middle of a long one."""
         which = self.seed, self.history, self.kappa, self._count - self._began
@@ -232,10 +230,7 @@ class EMUQ(Agent):
         row = self._rows(observation, action, transition.reward, following, *extra)
         numbers = row[: 1 - step.EXTRA]  # what comes after it may be infinite: kappa
         if not math.isfinite(numbers @ numbers):
-            for name in ("reward", "action"):
-                if not np.isfinite(getattr(transition, name)).all():
-                    given = f"{name} is {getattr(transition, name)} at step {self._count + 1}"
-                    raise InputError(f"{given}: expected finite numbers")
+            check_finite(transition, self._count + 1)
             for array in (observation, following):
                 self._scaled(array)
         return row

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 
+from emuq.errors import InputError
 from emuq.history import Episode
 
 if TYPE_CHECKING:
@@ -24,6 +25,14 @@ class Transition(NamedTuple):
     terminated: bool
     truncated: bool
     goal: bool
+
+
+def check_finite(transition: Transition, number: int) -> None:
+    """The reward and the action of step `number` are finite."""
+    for name in ("reward", "action"):
+        if not np.isfinite(getattr(transition, name)).all():
+            given = f"{name} is {getattr(transition, name)} at step {number}"
+            raise InputError(f"{given}: expected finite numbers")
 
 
 class Event(NamedTuple):
