@@ -142,7 +142,7 @@ def test_an_interrupt_ends_cleanly_and_says_how_to_go_on(tmp_path, how):
     wait_for(tmp_path, 1)
     os.killpg(process.pid, how) if how == signal.SIGINT else os.kill(process.pid, how)
     _, error = process.communicate(timeout=30)
-    assert process.returncode == 130
+    assert process.returncode == 130, error
     last = error.strip().splitlines()[-1]
     assert last.startswith("emuq: stopped;")
     assert f"Go on with: emuq reproduce --seeds 20 --workers 2 --out {tmp_path}" in last
