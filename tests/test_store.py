@@ -43,6 +43,39 @@ def test_a_group_is_written_whole_or_not_at_all(tmp_path):
         assert store.experiments() == ["toy"]
 
 
+@pytest.mark.parametrize(("moment", "kept"), [("COMMIT", True), ("INSERT", False)])
+def test_an_interrupt_while_writing_stays_an_interrupt(tmp_path, moment, kept):
+    class Interrupted:
+        """A connection whose user presses Ctrl-C as this statement ends."""
+
+        def __init__(self, database):
+            self._database = database
+
+        def __getattr__(self, name):
+            return getattr(self._database, name)
+
+        def execute(self, statement, *rest):
+            return self._then(self._database.execute(statement, *rest), statement)
+
+        def executemany(self, statement, rows):
+            return self._then(self._database.executemany(statement, rows), statement)
+
+        def _then(self, cursor, statement):
+            if statement.strip().startswith(moment):
+                raise KeyboardInterrupt
+            return cursor
+
+    with Store(tmp_path) as store:
+        database = store._database
+        store._database = Interrupted(database)
+        with pytest.raises(KeyboardInterrupt):
+            write(store, SPECS[0])
+        store._database = database
+        assert (store.done() == {SPECS[0].key}) == kept
+        write(store, SPECS[1])
+        assert SPECS[1].key in store.done()
+
+
 def _write_all(folder, mark):
     with Store(folder) as store:
         for spec in SPECS:

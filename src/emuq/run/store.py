@@ -126,7 +126,8 @@ class Store:
                 self._database.executemany(_INSERT, rows)
                 self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
+                if self._database.in_transaction:  # an interrupt may come just after the commit
+                    self._database.execute("ROLLBACK")
                 raise
 
     def done(self) -> set[str]:
