@@ -4,7 +4,7 @@ A plan's greedy policy may reach the goal in every test, and the next plan's in 
 gives no guarantee of improvement. So a policy is tried before it is trusted. While kappa = 0, each
 episode acts on one of
 
-    live     the newest weights, as plans change them (the first episodes, or nothing has been proven yet)
+    live     the newest weights, as plans change them (the first episodes)
     trial    a policy just planned, kept still for the episode
     held     the best policy proven so far
 
@@ -21,9 +21,9 @@ much more data than the last one's.
 What episodes were worth decides: first whether they reached the goal, then by how much gamma^length exceeds
 what the held policy expected of the start (starts differ, and luck is no merit). With w of n episodes won, a
 policy succeeds with probability (w + 1) / (n + 2), by a uniform prior. A trial ends at its first miss. It
-replaces a policy that has missed once it is as good a bet, and one that never has by a clear lead over
-several episodes, or by any over ten: it knows more data. What it replaced is remembered, and comes back if
-the new one misses and is the worse bet for it.
+replaces a policy that has missed once it is as good a bet, and one that never has if ten episodes are worth
+as much: it knows more data. What it replaced is remembered, and comes back if the new one misses and is the
+worse bet for it.
 """
 
 from __future__ import annotations
@@ -46,9 +46,7 @@ T = TypeVar("T")
 
 LIVE, TRIAL, HELD = 0, 1, 2
 MEMORY = 10  # episodes that make a record: a score is averaged over them, a held policy tested, a trial over
-PROOF = 5  # episodes at least, to replace a policy that never missed
 YOUTH = 6  # exploiting episodes before anything is held
-LEAD = 0.4  # what they must be worth more, in all, while they are fewer than ten
 
 
 class Policy(NamedTuple):
@@ -184,13 +182,13 @@ def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, 
     # The trial.
     count = held.trial_count + tried
     mean = held.trial_score + jnp.where(tried, (value - held.trial_score) / jnp.maximum(count, 1), 0.0)
-    ahead = (count >= PROOF) & (count * (mean - score) >= jnp.where(count < MEMORY, LEAD, 0.0))
-    better = jnp.where(wins == trials, ahead, _as_good((count, count), (wins, trials)))
+    ten = count >= MEMORY
+    better = jnp.where(wins == trials, ten & (mean >= score), _as_good((count, count), (wins, trials)))
     won = tried & goal & (~proven | better)
     # What it replaced was the better bet after all.
     back = kept & ~goal & ~_as_good((wins, trials), (held.former_wins, held.former_trials))
     age = held.age + 1
-    over = tried & (~goal | won | ((count >= MEMORY) & (wins == trials)))
+    over = tried & (~goal | won | (ten & (wins == trials)))
     former_trials = jnp.where(won, trials, jnp.where(back, 0, held.former_trials))
     former_wins = jnp.where(won, wins, jnp.where(back, 0, held.former_wins))
     trials = jnp.where(won, count, jnp.where(back, held.former_trials, trials))
@@ -198,7 +196,7 @@ def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, 
     score = jnp.where(won | back, jnp.nan, score)  # what it expects is the measure from now on
     # Ten episodes find out most of what does not hold; what has missed is not tried again.
     rest = (trials > 0) & (wins == trials) & ((trials < MEMORY) | (tried & over) | jnp.isnan(score))
-    live_on = (trials == 0) & (jnp.where(tried, over, ~goal) | (age < YOUTH))
+    live_on = (trials == 0) & (age < YOUTH)
     going = ~over & (count > 0)
     fresh = ~rest & ~live_on & ~going
     turn = jnp.where(rest, HELD, jnp.where(live_on, LIVE, TRIAL))
