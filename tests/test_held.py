@@ -92,19 +92,19 @@ def test_a_long_record_is_replaced_only_by_as_good_a_bet():
     assert holding.begins_trial(lost)
 
 
-def test_what_never_missed_is_replaced_by_ten_episodes_worth_as_much():
+def test_what_never_missed_is_replaced_by_as_many_episodes_worth_as_much():
     trial = begun(wins=12, trials=12, turn=holding.TRIAL, policy=OLD, trial=NEW, score=0.4)
-    nearly = play(trial, NEW, [(True, 0.41)] * (holding.MEMORY - 1))
+    nearly = play(trial, NEW, [(True, 0.41)] * 11)
     assert held_is(nearly, OLD)
     assert held_is(play(nearly, NEW, [(True, 0.41)]), NEW)
-    slower = play(trial, NEW, [(True, 0.39)] * holding.MEMORY)
+    slower = play(trial, NEW, [(True, 0.39)] * 12)
     assert held_is(slower, OLD)
     assert int(slower.trial_count) == 0  # it was tried long enough
 
 
 def test_what_was_replaced_comes_back_when_its_successor_misses():
     trial = begun(wins=12, trials=12, turn=holding.TRIAL, policy=OLD, trial=NEW, score=0.4)
-    faster = play(trial, NEW, [(True, 0.6)] * holding.MEMORY)
+    faster = play(trial, NEW, [(True, 0.6)] * 12)
     assert held_is(faster, NEW)
     assert np.isnan(faster.score)  # its worth is measured by what it expects itself, from here on
     missed = play(faster, NEW, [(False, 0.0)])
