@@ -21,9 +21,9 @@ much more data than the last one's.
 What episodes were worth decides: first whether they reached the goal, then by how much gamma^length exceeds
 what the held policy expected of the start (starts differ, and luck is no merit). With w of n episodes won, a
 policy succeeds with probability (w + 1) / (n + 2), by a uniform prior. A trial ends at its first miss. It
-replaces a policy once it is as good a bet; one that never missed after ten episodes at least, and if they are
-worth as much: it knows more data. What it replaced is remembered, and comes back if the new one misses and is
-the worse bet for it.
+replaces a policy once it is as good a bet; one that never missed, after as many episodes therefore, only if
+they were worth as much: it knows more data. What it replaced is remembered, and comes back if the new one
+misses and is the worse bet for it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LIVE, TRIAL, HELD = 0, 1, 2
-MEMORY = 10  # episodes that make a record: a score is averaged over them, a held policy tested, a trial over
+MEMORY = 10  # episodes that make a record: a score is averaged over them, a held policy tested
 YOUTH = 6  # exploiting episodes before anything is held
 
 
@@ -182,14 +182,12 @@ def settle(held: Held, live: Policy, value: Float[Array, ""], goal: Bool[Array, 
     # The trial.
     count = held.trial_count + tried
     mean = held.trial_score + jnp.where(tried, (value - held.trial_score) / jnp.maximum(count, 1), 0.0)
-    missed = wins < trials
-    enough = _as_good((count, count), (wins, trials)) & (missed | (count >= MEMORY))
-    better = enough & (missed | (mean >= score))
-    won = tried & goal & (~proven | better)
+    as_good = _as_good((count, count), (wins, trials))
+    won = tried & goal & (~proven | (as_good & ((wins < trials) | (mean >= score))))
     # What it replaced was the better bet after all.
     back = kept & ~goal & ~_as_good((wins, trials), (held.former_wins, held.former_trials))
     age = held.age + 1
-    over = tried & (~goal | won | (enough & ~missed))
+    over = tried & (~goal | as_good)
     former_trials = jnp.where(won, trials, jnp.where(back, 0, held.former_trials))
     former_wins = jnp.where(won, wins, jnp.where(back, 0, held.former_wins))
     trials = jnp.where(won, count, jnp.where(back, held.former_trials, trials))
