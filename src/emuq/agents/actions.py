@@ -31,6 +31,20 @@ class Actions(NamedTuple):
     def dim(self) -> int:
         return self.candidates.shape[1]
 
+    @property
+    def efforts(self) -> np.ndarray | None:
+        """mean_i (a_i / max |a_i|)^2 of each candidate, measured from rest: 0, or what is nearest to it.
+
+        None where there are not several actuators: a price that is a share of all there is to gain then
+        has nothing to choose between.
+        """
+        if self.discrete or self.dim == 1:
+            return None
+        rest = np.clip(0.0, self.low, self.high)
+        largest = np.maximum(self.high - rest, rest - self.low)
+        away = self.low + self.candidates * (self.high - self.low) - rest
+        return np.mean((away / np.where(largest > 0, largest, 1.0)) ** 2, axis=1)
+
 
 def actions_of(space: gym.Space) -> Actions:
     """A box becomes [0, 1]^d with a grid of candidates, n discrete actions become n one-hot vectors."""

@@ -36,7 +36,10 @@ from emuq.precision import double
 
 
 class EMUQ(Agent):
-    """Learns Q and U apart and acts on Q + kappa U, with kappa yours to turn at any moment."""
+    """Learns Q and U apart and acts on Q + kappa U, with kappa yours to turn at any moment.
+
+    With several actuators effort may have a price while kappa > 0 (option `effort`). kappa = 0 is Q alone.
+    """
 
     name: ClassVar[str] = "emuq"
 

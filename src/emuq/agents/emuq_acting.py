@@ -1,6 +1,10 @@
 """Acting on Q + kappa U, and which policy of Q an exploiting episode acts on.
 
-a = argmax_a Q(s, a) + kappa U(s, a)        (equation 13)
+a = argmax_a Q(s, a) + kappa U(s, a)                                (equation 13)
+a = argmax_a Q(s, a) + kappa (U(s, a) - c e(a) range_a U(s, a))     with a price c of effort (`effort`)
+
+The effort e(a) is 0 at rest and 1 with all actuators at their limits, so that one that adds little to U stays
+near rest. Only acting has this price: U itself is the value of exploring at its best.
 """
 
 from __future__ import annotations
@@ -97,10 +101,13 @@ def _votes(state: State, policy: Policy, observation: Float[Array, " ds"]) -> Fl
 
 
 def _newest(state: State, observation, kappa) -> Float[Array, " k"]:
-    """Q + kappa U. Both values are linear in their weights, so that one product serves for the sum."""
-    policy = live(state)
-    weights = balance(policy.weights, state.blocked.weights[:, 1], kappa)
-    return _scores(policy._replace(weights=weights), observation)
+    """Q + kappa (U - what the action costs): Q is never priced."""
+    policy, u_weights = live(state), state.blocked.weights[:, 1]
+    if state.basis.prices is None:  # both values are linear in their weights: one product serves for the sum
+        weights = balance(policy.weights, u_weights, kappa)
+        return _scores(policy._replace(weights=weights), observation)
+    q, u = (_scores(policy._replace(weights=w), observation) for w in (policy.weights, u_weights))
+    return balance(q, u - state.basis.prices * jnp.ptp(u), kappa)
 
 
 def _either(state: State, kept: Policy, is_kept: Bool[Array, ""], observation, kappa) -> Int[Array, ""]:

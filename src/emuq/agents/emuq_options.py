@@ -21,6 +21,7 @@ class Options:
     state_lengthscale: Lengthscale = 0.5  # l_S
     zoom: int = 2  # fresh features double l_S, once an episode, so many times; to exploit, all or all but one
     action_lengthscale: Lengthscale = 1.0  # l_A
+    effort: float = 0.0  # price of full effort while exploring, in ranges of U; none with one actuator
     fresh: bool = True  # draw features anew for each episode that explores, to exploit, and after a miss
     refresh: int | None = 150  # steps after which an episode that still explores draws them anew; None: never
     clip: bool = True  # observations outside their bounds count as at them: novelty there has no end
@@ -52,9 +53,9 @@ class Options:
     precision: Literal["single", "double"] = "single"  # of the step's M x M arrays, of plans' products
 
     def __post_init__(self) -> None:
-        for name, low in (("plan_growth", 0), ("tolerance", 0), ("mixture", 0), ("table", 0), ("caution", 0)):
-            if not getattr(self, name) >= low:
-                raise InputError(f"{name} is {getattr(self, name)}: expected a number from {low}")
+        for name in ("plan_growth", "tolerance", "mixture", "effort", "table", "caution"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"{name} is {getattr(self, name)}: expected a number from 0")
         for name in ("prior_precision", "noise_precision", "smoother"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise InputError(f"{name} is {getattr(self, name)}: expected a positive finite number")

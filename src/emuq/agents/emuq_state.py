@@ -39,6 +39,7 @@ class Basis(NamedTuple):
     actions: Float[Array, "k da"]
     nodes: Part  # quadrature nodes over the actions
     node_weights: Float[Array, " q"]
+    prices: Float[Array, " k"] | None  # of the candidates while exploring, in ranges of U; None: all are free
 
 
 class State(NamedTuple):
@@ -79,12 +80,21 @@ def draw_basis(rng: np.random.Generator, options: Options, state_dim: int, actio
         sampling=options.sampling,
         mixture=options.mixture,
     )
-    return _tables(features, actions.candidates, actions.nodes, actions.node_weights, actions.discrete)
+    efforts = actions.efforts
+    prices = None if efforts is None or not options.effort else options.effort * efforts
+    tables = actions.candidates, actions.nodes, actions.node_weights, prices
+    return _tables(features, *tables, discrete=actions.discrete)
 
 
 @partial(jax.jit, static_argnames="discrete")  # a dozen small programs take longer to compile than one
 def _tables(
-    features: Features, candidates: Array, nodes: Array, node_weights: Array, discrete: bool
+    features: Features,
+    candidates: Array,
+    nodes: Array,
+    node_weights: Array,
+    prices: Array | None,
+    *,
+    discrete: bool,
 ) -> Basis:
     if discrete:
         moments = expectation.set_moments(features, candidates)
@@ -92,7 +102,7 @@ def _tables(
         dim = candidates.shape[1]
         moments = expectation.box_moments(features, jnp.zeros(dim), jnp.ones(dim))
     parts = action_part(features, candidates), action_part(features, nodes)
-    return Basis(features, moments, parts[0], candidates, parts[1], node_weights)
+    return Basis(features, moments, parts[0], candidates, parts[1], node_weights, prices)
 
 
 @partial(jax.jit, static_argnames="options")
