@@ -42,7 +42,7 @@ class Actions(NamedTuple):
             return None
         rest = np.clip(0.0, self.low, self.high)
         largest = np.maximum(self.high - rest, rest - self.low)
-        away = self.low + self.candidates * (self.high - self.low) - rest
+        away = from_unit(self, self.candidates) - rest
         return np.mean((away / np.where(largest > 0, largest, 1.0)) ** 2, axis=1)
 
 
@@ -68,11 +68,16 @@ def to_unit(actions: Actions, action: Any) -> np.ndarray:
     return (np.asarray(action, dtype=float) - actions.low) / width
 
 
+def from_unit(actions: Actions, unit: np.ndarray) -> np.ndarray:
+    """Vectors in [0, 1] as actions of the environment's box."""
+    return actions.low + unit * (actions.high - actions.low)
+
+
 def from_index(actions: Actions, index: int, dtype: Any) -> Any:
     """Candidate number `index` as the environment's action."""
     if actions.discrete:
         return index
-    return (actions.low + actions.candidates[index] * (actions.high - actions.low)).astype(dtype)
+    return from_unit(actions, actions.candidates[index]).astype(dtype)
 
 
 def _candidates(dim: int) -> np.ndarray:

@@ -54,8 +54,8 @@ class Options:
 
     def __post_init__(self) -> None:
         for name in ("plan_growth", "tolerance", "mixture", "effort", "table", "caution"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} is {getattr(self, name)}: expected a number from 0")
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise InputError(f"{name} is {getattr(self, name)}: expected a finite number from 0")
         for name in ("prior_precision", "noise_precision", "smoother"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise InputError(f"{name} is {getattr(self, name)}: expected a positive finite number")
