@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 import emuq
-from emuq.agents import emuq_core as core
+from emuq.agents.emuq import learn as core
 from emuq.precision import double
 from timing import report
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from emuq import posterior
+from emuq.linear import posterior
 from emuq.precision import double
 from timing import floor, report, seconds
 

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import emuq
-from emuq.agents import emuq_core as core
-from emuq.agents.emuq_options import Options
-from emuq.agents.surface import Transition
+from emuq.agents.base import Transition
+from emuq.agents.emuq import learn as core
+from emuq.agents.emuq.options import Options
 from emuq.precision import double
 from timing import floor, report, seconds
 

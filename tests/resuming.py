@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from emuq.agents.surface import Agent
+from emuq.agents.base import Agent
 
 
 def whole_and_resumed(fresh: Callable[[], Agent], folder: Path, first: int, rest: int) -> tuple:

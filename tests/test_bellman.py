@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box
 
-from emuq import bellman, planning, posterior, transitions
-from emuq.agents import emuq_core as core
-from emuq.agents.actions import Actions, actions_of
-from emuq.agents.emuq_options import PAPER, Options, resolve
-from emuq.bellman import Rules, balance
-from emuq.expectation import quadratic_form
-from emuq.features import Features, action_part, random_fourier, state_part
+from emuq.agents.emuq import learn as core
+from emuq.agents.emuq.options import PAPER, Options, resolve
+from emuq.agents.spaces import Actions, actions_of
+from emuq.linear import posterior
+from emuq.linear.expectation import quadratic_form
+from emuq.linear.features import Features, action_part, random_fourier, state_part
+from emuq.planning import iteration as planning
+from emuq.planning import targets as bellman
+from emuq.planning import transitions
+from emuq.planning.targets import Rules, balance
 from emuq.precision import double
 from reference import Reference
 

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from emuq.agents.emuq_options import DEFAULT, PAPER
+from emuq.agents.emuq.options import DEFAULT, PAPER
 from emuq.experiments import ablation, every, exploit, hanging, named
 from emuq.experiments.base import Row
 

@@ -10,10 +10,10 @@ import pytest
 import emuq
 from cars import SMALL, car, weights
 from emuq import domains
-from emuq.agents import emuq_core as core
-from emuq.agents.emuq_options import Options
+from emuq.agents.emuq import learn as core
+from emuq.agents.emuq.options import Options
 from emuq.errors import InputError
-from emuq.features import state_part
+from emuq.linear.features import state_part
 from emuq.precision import double
 from emuq.run.compiled import Compiled
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from cars import car, weights
-from emuq import posterior
-from emuq.agents import emuq_folding as folding
-from emuq.agents import emuq_step as step
-from emuq.agents import held as holding
-from emuq.expectation import quadratic_form
+from emuq.agents.emuq import folding, step
+from emuq.agents.emuq import held as holding
+from emuq.linear import posterior
+from emuq.linear.expectation import quadratic_form
 from emuq.precision import double
 
 

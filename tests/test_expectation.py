@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emuq import expectation
-from emuq.features import fourier_basis, random_fourier, state_part
+from emuq.linear import expectation
+from emuq.linear.features import fourier_basis, random_fourier, state_part
 
 pytestmark = pytest.mark.usefixtures("x64")
 

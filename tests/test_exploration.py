@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from emuq import exploration, precision
-from emuq.agents import tabular_core as core
 from emuq.agents.episodes import Event
-from emuq.agents.tabular import ExplorationValues
+from emuq.agents.tabular import core
+from emuq.agents.tabular.agent import ExplorationValues
 from emuq.errors import InputError
 from emuq.exploration import CountBonus, EValues, FirstVisit, NextStateUncertainty
 from tabular_worlds import Bandit

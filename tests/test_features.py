@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emuq.errors import InputError
-from emuq.features import action_part, fourier_basis, random_fourier, scores, state_part
-from emuq.frequencies import draw
+from emuq.linear.features import action_part, fourier_basis, random_fourier, scores, state_part
+from emuq.linear.frequencies import draw
 
 KERNELS = {
     "rbf": lambda d: np.exp(-(d**2) / 2),

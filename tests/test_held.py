@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from emuq.agents import held as holding
-from emuq.features import Features, action_part
+from emuq.agents.emuq import held as holding
+from emuq.linear.features import Features, action_part
 from emuq.precision import double
 
 OLD, NEW = np.ones(3), 2 * np.ones(3)  # any tree of arrays will do for a policy

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emuq import posterior
 from emuq.errors import InputError
+from emuq.linear import posterior
 
 pytestmark = pytest.mark.usefixtures("x64")
 

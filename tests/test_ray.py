@@ -40,7 +40,7 @@ def cluster(monkeypatch):
 
 
 def test_a_lost_node_costs_no_run(tmp_path, cluster):
-    from emuq.run.cluster import Ray
+    from emuq.run.ray import Ray
 
     executor = Ray(cluster.address)
     (second,) = (node for node in cluster.list_all_nodes() if node is not cluster.head_node)

@@ -7,9 +7,9 @@ import pytest
 import emuq  # noqa: F401 (registers the environments)
 from emuq import domains
 from emuq.agents import rffq
-from emuq.agents.actions import actions_of
 from emuq.agents.registry import AGENTS, make_agent
 from emuq.agents.rffq import RFFQ, Options
+from emuq.agents.spaces import actions_of
 from emuq.errors import InputError
 from emuq.precision import double
 from emuq.run import lockstep
@@ -122,7 +122,7 @@ def test_bad_options_are_refused(env, options, message):
 
 def test_every_named_agent_can_be_made(env):
     for name in AGENTS:
-        if AGENTS[name][0] in ("emuq.agents.rffq", "emuq.agents.random", "emuq.agents.emuq"):
+        if AGENTS[name][0] in ("emuq.agents.rffq", "emuq.agents.random", "emuq.agents.emuq.agent"):
             assert make_agent(name, env, seed=0).name == name.removesuffix("-paper")
     with pytest.raises(InputError, match="no agent 'dreamer'"):
         make_agent("dreamer", env, seed=0)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from emuq.agents.random import RandomAgent
-from emuq.agents.tabular import AdditiveRewards, EpsilonGreedy, ExplorationValues
-from emuq.agents.tabular_core import Parameters
+from emuq.agents.tabular.agent import AdditiveRewards, EpsilonGreedy, ExplorationValues
+from emuq.agents.tabular.core import Parameters
 from emuq.domains.adapter import Environment
 from emuq.domains.cliff_walking import cliff_walking
 from emuq.domains.taxi import taxi

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from emuq.linear.trigonometry import cos_sin
 from emuq.precision import double
-from emuq.trigonometry import cos_sin
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0, 1e4, 1e6])

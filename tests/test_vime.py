@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 import emuq
-from emuq.agents import vime_core as core
-from emuq.agents import vime_model as model
-from emuq.agents import vime_trpo as trpo
-from emuq.agents.vime import _empty
+from emuq.agents.vime import core, model, trpo
+from emuq.agents.vime.agent import _empty
 from emuq.errors import InputError
 from emuq.precision import double
 from resuming import whole_and_resumed
@@ -148,7 +146,7 @@ def test_the_pool_holds_each_transitions_own_next_state():
 
 
 def test_it_compiles_once():
-    from emuq.agents.vime import _update
+    from emuq.agents.vime.agent import _update
 
     env = gym.make("emuq/MountainCar-v0", max_episode_steps=30)
     before = _update._cache_size()

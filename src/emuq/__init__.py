@@ -11,14 +11,14 @@ __version__ = "0.1.0"
 
 # Where each public name is defined. Imported when first used, so that `import emuq` stays quick.
 _PUBLIC = {
-    "AdditiveRewards": "emuq.agents.tabular",
-    "EpsilonGreedy": "emuq.agents.tabular",
-    "ExplorationValues": "emuq.agents.tabular",
+    "AdditiveRewards": "emuq.agents.tabular.agent",
+    "EpsilonGreedy": "emuq.agents.tabular.agent",
+    "ExplorationValues": "emuq.agents.tabular.agent",
     "RandomAgent": "emuq.agents.random",
-    "DORA": "emuq.agents.dora",
-    "EMUQ": "emuq.agents.emuq",
-    "RND": "emuq.agents.rnd",
-    "VIME": "emuq.agents.vime",
+    "DORA": "emuq.agents.dora.agent",
+    "EMUQ": "emuq.agents.emuq.agent",
+    "RND": "emuq.agents.rnd.agent",
+    "VIME": "emuq.agents.vime.agent",
     "GoalOnly": "emuq.domains.goal_only",
 }
 _MODULES = ("callbacks", "exploration", "kappa", "plot")

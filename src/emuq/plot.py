@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emuq.agents.emuq import EMUQ
+from emuq.agents.emuq.agent import EMUQ
 from emuq.errors import InputError, MissingExtra
 from emuq.history import History
 

@@ -12,7 +12,7 @@ from emuq.errors import InputError
 from emuq.history import Episode
 
 if TYPE_CHECKING:
-    from emuq.agents.surface import Agent
+    from emuq.agents.base import Agent
 
 
 class Transition(NamedTuple):

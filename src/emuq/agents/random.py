@@ -8,8 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 import gymnasium as gym
 import numpy as np
 
+from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
-from emuq.agents.surface import Agent, Spaces
+from emuq.agents.spaces import Spaces
 from emuq.history import Episode
 from emuq.kappa import Controller
 

@@ -7,19 +7,20 @@ from typing import Any
 
 import gymnasium as gym
 
-from emuq.agents.surface import Agent, Spaces
+from emuq.agents.base import Agent
+from emuq.agents.spaces import Spaces
 from emuq.errors import InputError
 
 # name -> (module, class, options). Imported when used.
 AGENTS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "emuq": ("emuq.agents.emuq", "EMUQ", {}),
-    "emuq-paper": ("emuq.agents.emuq", "EMUQ", {"preset": "paper"}),
+    "emuq": ("emuq.agents.emuq.agent", "EMUQ", {}),
+    "emuq-paper": ("emuq.agents.emuq.agent", "EMUQ", {"preset": "paper"}),
     "rffq": ("emuq.agents.rffq", "RFFQ", {}),
-    "dora": ("emuq.agents.dora", "DORA", {}),
-    "dora-lll": ("emuq.agents.dora", "DORA", {"variant": "lll"}),
-    "vime": ("emuq.agents.vime", "VIME", {}),
-    "rnd": ("emuq.agents.rnd", "RND", {}),
-    "rnd-bonus": ("emuq.agents.rnd", "RND", {"form": "bonus"}),
+    "dora": ("emuq.agents.dora.agent", "DORA", {}),
+    "dora-lll": ("emuq.agents.dora.agent", "DORA", {"variant": "lll"}),
+    "vime": ("emuq.agents.vime.agent", "VIME", {}),
+    "rnd": ("emuq.agents.rnd.agent", "RND", {}),
+    "rnd-bonus": ("emuq.agents.rnd.agent", "RND", {"form": "bonus"}),
     "random": ("emuq.agents.random", "RandomAgent", {}),
 }
 

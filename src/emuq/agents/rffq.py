@@ -10,19 +10,21 @@ transition is learned at once. Single precision throughout: a gradient step need
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import gymnasium as gym
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Float, Int
 
-from emuq.agents.actions import Actions, actions_of, from_index
+from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
-from emuq.agents.scaling import scaling_of
-from emuq.agents.surface import Agent, Spaces
+from emuq.agents.spaces import Actions, Spaces, actions_of, from_index, scaling_of
 from emuq.errors import InputError, finite
-from emuq.features import (
+from emuq.history import Episode
+from emuq.kappa import Controller
+from emuq.linear.features import (
     Features,
     Part,
     action_part,
@@ -32,12 +34,7 @@ from emuq.features import (
     scores,
     state_part,
 )
-from emuq.history import Episode
-from emuq.kappa import Controller
 from emuq.precision import double
-
-if TYPE_CHECKING:
-    from jaxtyping import Array, Bool, Float, Int
 
 
 class Options(NamedTuple):

@@ -91,7 +91,7 @@ def _reproduce(chosen, args: argparse.Namespace) -> int:
 def _executor(args: argparse.Namespace):
     """The executor, and how many runs it carries out at once."""
     if args.executor == "ray":
-        from emuq.run.cluster import Ray
+        from emuq.run.ray import Ray
 
         ray = Ray(args.address)
         return ray, ray.slots()

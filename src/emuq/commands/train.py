@@ -45,7 +45,7 @@ def make_env(name: str) -> Any:
 
 
 def run(args: argparse.Namespace) -> int:
-    from emuq.agents.emuq import EMUQ
+    from emuq.agents.emuq.agent import EMUQ
     from emuq.agents.registry import make_agent
     from emuq.errors import InputError
     from emuq.plot import learning_curve, value_map

@@ -59,7 +59,7 @@ def group(spec: RunSpec) -> Hashable:
 def execute(specs: Sequence[RunSpec]) -> list[Result]:
     """Learning curves of a group; with a target, when it was reached and the mean return after."""
     from emuq import domains, kappa
-    from emuq.agents.tabular_core import Parameters
+    from emuq.agents.tabular.core import Parameters
     from emuq.run import tabular
 
     first = specs[0]

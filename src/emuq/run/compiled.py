@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from emuq import transitions
-from emuq.agents import emuq_core as core
-from emuq.agents import held
-from emuq.agents.actions import actions_of
-from emuq.agents.emuq_options import Options
+from emuq.agents.emuq import held
+from emuq.agents.emuq import learn as core
+from emuq.agents.emuq.options import Options
 from emuq.agents.episodes import reset_seed
+from emuq.agents.spaces import actions_of
 from emuq.domains.adapter import action_space
 from emuq.domains.base import Domain, episode_keys, step_key
 from emuq.errors import InputError
 from emuq.kappa import Controller, Outcome, as_controller
+from emuq.planning import transitions
 from emuq.precision import double
 from emuq.run.testing import Tester
 

@@ -14,9 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from emuq.agents import dora_core, rffq
-from emuq.agents.actions import Actions, actions_of
+from emuq.agents import rffq
+from emuq.agents.dora import core as dora_core
 from emuq.agents.episodes import reset_seed
+from emuq.agents.spaces import Actions, actions_of
 from emuq.domains.adapter import action_space
 from emuq.domains.base import Domain, Form, episode_keys, step_key, together
 from emuq.precision import double
@@ -82,7 +83,7 @@ def learn_rnd(
     domain: Domain, options: Any, seeds: Sequence[int], episodes: int, *, until_goal: bool = False
 ) -> Curves:
     """RND (`options`: `rnd_core.Options`) with kappa = 1, one agent a seed."""
-    from emuq.agents import rnd_core  # needs optax, which an installation may lack
+    from emuq.agents.rnd import core as rnd_core  # needs optax, which an installation may lack
 
     actions = actions_of(action_space(domain))
     dim = len(domain.observation_low)

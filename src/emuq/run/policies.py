@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from emuq.agents import dora_core, rffq
+from emuq.agents import rffq
+from emuq.agents.dora import core as dora_core
 from emuq.domains.base import Domain
 
 
@@ -105,7 +106,7 @@ class Seen(NamedTuple):
 
 @lru_cache(maxsize=64)
 def of_rnd(options: Any) -> Policy:
-    from emuq.agents import rnd_core
+    from emuq.agents.rnd import core as rnd_core
 
     def look(fixed: Fixed, walk: Seen, s: jax.Array) -> Seen:
         s = s.astype(jnp.float32)

@@ -16,9 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from emuq import precision
-from emuq.agents import tabular_core as core
 from emuq.agents.episodes import reset_seed
-from emuq.agents.tabular_core import Parameters
+from emuq.agents.tabular import core
+from emuq.agents.tabular.core import Parameters
 from emuq.domains.base import Domain, episode_keys, step_key, together
 from emuq.errors import InputError
 from emuq.exploration import ExplorationReward, FirstVisit

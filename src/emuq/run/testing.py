@@ -5,19 +5,15 @@ goals, lengths = Tester(domain, actions, options)(state, seeds)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Int
 
-from emuq.agents import emuq_core as core
-from emuq.agents.actions import Actions
-from emuq.agents.emuq_options import Options
+from emuq.agents.emuq import learn as core
+from emuq.agents.emuq.options import Options
+from emuq.agents.spaces import Actions
 from emuq.domains.base import Domain, episode_keys, step_key
-
-if TYPE_CHECKING:
-    from jaxtyping import Array, Bool, Int
 
 
 class Tester:

@@ -1,0 +1,1 @@
+"""DORA: exploration by counters that look ahead (a baseline)."""

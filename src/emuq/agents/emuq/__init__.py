@@ -1,0 +1,1 @@
+"""EMU-Q: Q and U learned apart, actions by Q + kappa U."""

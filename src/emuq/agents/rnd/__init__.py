@@ -1,0 +1,1 @@
+"""RND: exploration by the error of a random network's prediction (a baseline)."""

@@ -1,0 +1,1 @@
+"""Algorithm 1 with tables: exploration values, additive rewards, epsilon-greedy."""

@@ -1,0 +1,173 @@
+"""Exploration values, additive rewards and epsilon-greedy for any environment with discrete spaces."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import jax
+import numpy as np
+
+from emuq import exploration as rewards
+from emuq import precision
+from emuq.agents.base import Agent
+from emuq.agents.episodes import Transition
+from emuq.agents.option_checks import check_shares
+from emuq.agents.spaces import Spaces
+from emuq.agents.tabular import core
+from emuq.agents.tabular.core import Parameters, State
+from emuq.errors import InputError
+from emuq.history import Episode
+from emuq.kappa import Controller
+
+# Compiled once for all agents of a kind; in double precision, as the domains are.
+_act = jax.jit(core.act)
+_greedy = jax.jit(core.greedy)
+
+
+@partial(jax.jit, static_argnames="reward")
+def _observe_act(parameters, reward, state, s, a, r, s_next, terminated, kappa, learning):
+    state = core.observe(parameters, reward, state, s, a, r, s_next, terminated, kappa, learning)
+    return state, core.act(parameters, state, s_next, kappa)
+
+
+class TabularAgent(Agent):
+    """What the three share: everything but their names and parameters."""
+
+    def __init__(
+        self, env: gym.Env | Spaces, parameters: Parameters, exploration: Any, freeze: bool, *,
+        seed: int, kappa: float | Controller,
+    ) -> None:  # fmt: skip
+        check_shares(parameters, "discount", "epsilon", "rate")
+        if not math.isfinite(float(parameters.initial)):
+            raise InputError(f"initial_value is {parameters.initial}: expected a finite number")
+        self.exploration = rewards.as_reward(exploration)
+        options = {
+            "rate": parameters.rate,
+            "discount": parameters.discount,
+            "initial_value": parameters.initial,
+            "exploration": rewards.to_json(self.exploration),
+            "freeze": bool(freeze),
+        }
+        super().__init__(env, seed=seed, kappa=kappa, options=options)
+        self._sizes = _sizes(self.observation_space)
+        if not isinstance(self.action_space, gym.spaces.Discrete):
+            raise InputError(f"the action space is {self.action_space}: tabular agents expect a Discrete one")
+        self._first_action = int(self.action_space.start)
+        self._parameters, self._freeze = parameters, bool(freeze)
+        with precision.double():
+            size = math.prod(n for n, _ in self._sizes)
+            key = jax.random.key(self.seed)
+            self._state = core.init(parameters, self.exploration, size, int(self.action_space.n), key)
+
+    def values(self, observation: Any, action: Any = None) -> tuple[Any, Any]:
+        """Q and U of a state, for every action or for one."""
+        s = self._index(observation)
+        q, u = np.asarray(self._state.q)[s], np.asarray(self._state.u)[s]
+        return (q, u) if action is None else (q[action - self._first_action], u[action - self._first_action])
+
+    def _index(self, observation: Any) -> int:
+        parts = np.atleast_1d(np.asarray(observation, dtype=np.int64)).ravel()
+        index = 0
+        for value, (size, start) in zip(parts, self._sizes, strict=True):
+            if not 0 <= value - start < size:
+                raise InputError(f"observation is {observation}: it lies outside {self.observation_space}")
+            index = index * size + int(value - start)
+        return index
+
+    def _start(self, observation: Any) -> int:
+        if math.isinf(self.kappa) and self._parameters.by_reward:
+            raise InputError("kappa is inf: additive rewards cannot explore alone; expected a finite number")
+        with precision.double():
+            return self._action(_act(self._parameters, self._state, self._index(observation), self.kappa))
+
+    def _advance(self, transition: Transition) -> int:
+        kappa = self.kappa
+        learning = kappa > 0 or not self._freeze
+        s, s_next = self._index(transition.observation), self._index(transition.next_observation)
+        a = int(transition.action) - self._first_action
+        with precision.double():
+            self._state, action = _observe_act(
+                self._parameters, self.exploration, self._state,
+                s, a, transition.reward, s_next, transition.terminated, kappa, learning,
+            )  # fmt: skip
+        return self._action(action)
+
+    def _finish(self, episode: Episode) -> None:
+        pass
+
+    def _greedy(self, observation: Any, kappa: float) -> int:
+        with precision.double():
+            return self._action(_greedy(self._parameters, self._state, self._index(observation), kappa))
+
+    def _action(self, action: jax.Array) -> int:
+        return int(action) + self._first_action
+
+    def _get_state(self) -> State:
+        return self._state
+
+    def _set_state(self, state: State) -> None:
+        self._state = state
+
+
+class ExplorationValues(TabularAgent):
+    """Q and U apart, actions by Q + kappa U (Algorithm 1)."""
+
+    name: ClassVar[str] = "exploration-values"
+
+    def __init__(
+        self, env: gym.Env | Spaces, *, rate: float = 0.1, discount: float = 0.99, initial_value: float = 0.0,
+        exploration: Any = "first-visit", freeze: bool = False,
+        kappa: float | Controller = 1.0, seed: int = 0,
+    ) -> None:  # fmt: skip
+        """`rate=0` averages (1 / visits); `freeze=True` learns nothing while kappa = 0 (as in figure 2a)."""
+        parameters = Parameters(rate, discount, initial_value, by_value=True)
+        super().__init__(env, parameters, exploration, freeze, seed=seed, kappa=kappa)
+
+
+class AdditiveRewards(TabularAgent):
+    """r + kappa r^e in one table, actions by that table alone (eq. 6; kappa is the paper's xi).
+
+    `initial_value` is to be optimistic with respect to both rewards: at least the greatest return, here 1,
+    plus the greatest sum of exploration rewards, 0.
+    """
+
+    name: ClassVar[str] = "additive-rewards"
+
+    def __init__(
+        self, env: gym.Env | Spaces, *, rate: float = 0.1, discount: float = 0.99, initial_value: float = 1.0,
+        exploration: Any = "first-visit", freeze: bool = False,
+        kappa: float | Controller = 1.0, seed: int = 0,
+    ) -> None:  # fmt: skip
+        parameters = Parameters(rate, discount, initial_value, by_reward=True)
+        super().__init__(env, parameters, exploration, freeze, seed=seed, kappa=kappa)
+
+
+class EpsilonGreedy(TabularAgent):
+    """Q alone, a random action with probability epsilon kappa. It has no exploration reward."""
+
+    name: ClassVar[str] = "epsilon-greedy"
+
+    def __init__(
+        self, env: gym.Env | Spaces, *, rate: float = 0.1, discount: float = 0.99, initial_value: float = 0.0,
+        epsilon: float = 0.1, freeze: bool = False, kappa: float | Controller = 1.0, seed: int = 0,
+    ) -> None:  # fmt: skip
+        parameters = Parameters(rate, discount, initial_value, epsilon=epsilon)
+        super().__init__(env, parameters, "first-visit", freeze, seed=seed, kappa=kappa)
+        del self.options["exploration"]
+        self.options["epsilon"] = epsilon
+
+
+def _sizes(space: gym.Space) -> list[tuple[int, int]]:
+    """(size, first value) of each part of a discrete space."""
+    if isinstance(space, gym.spaces.Discrete):
+        return [(int(space.n), int(space.start))]
+    if isinstance(space, gym.spaces.MultiDiscrete):
+        return list(zip(space.nvec.ravel().tolist(), np.ravel(space.start).tolist(), strict=True))
+    if isinstance(space, gym.spaces.MultiBinary):
+        return [(2, 0)] * int(np.prod(space.shape))
+    if isinstance(space, gym.spaces.Tuple) and all(isinstance(part, gym.spaces.Discrete) for part in space):
+        return [size for part in space for size in _sizes(part)]
+    raise InputError(f"the observation space is {space}: tabular agents expect a discrete one")

@@ -1,0 +1,1 @@
+"""VIME: exploration by information gained about the dynamics (a baseline)."""

@@ -1,0 +1,1 @@
+"""Bellman targets and policy iteration over stored transitions."""

@@ -1,0 +1,86 @@
+"""The data D: transitions in arrays of fixed capacity, with a count. Growing data never recompiles."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+
+class Transitions(NamedTuple):
+    """Rows 0 to `count` - 1 are data, the rest is room. `terminal`: Q stops there (U goes on).
+
+    `ended`: an episode was over after this row, terminal or cut short; the next row begins another.
+    """
+
+    states: Float[Array, "n ds"]
+    actions: Float[Array, "n da"]
+    rewards: Float[Array, " n"]
+    next_states: Float[Array, "n ds"]
+    terminal: Bool[Array, " n"]
+    ended: Bool[Array, " n"]
+    count: Int[Array, ""]  # type: ignore[assignment]  # hides tuple.count, which nobody wants of it
+
+    @property
+    def capacity(self) -> int:
+        return self.rewards.shape[0]
+
+
+def empty(capacity: int, state_dim: int, action_dim: int, dtype=jnp.float32) -> Transitions:
+    """Room for `capacity` transitions."""
+    return Transitions(
+        jnp.zeros((capacity, state_dim), dtype),
+        jnp.zeros((capacity, action_dim), dtype),
+        jnp.zeros(capacity, dtype),
+        jnp.zeros((capacity, state_dim), dtype),
+        jnp.zeros(capacity, bool),
+        jnp.zeros(capacity, bool),
+        jnp.zeros((), jnp.int32),
+    )
+
+
+def append(data: Transitions, state, action, reward, next_state, terminal) -> Transitions:
+    """One more row, for which there must be room. In place when `data` is donated to a compiled function."""
+    i = data.count
+    row = (state, action, reward, next_state, terminal, terminal)
+    arrays = (
+        jax.lax.dynamic_update_index_in_dim(x, jnp.asarray(new).astype(x.dtype), i, 0)
+        for x, new in zip(data[:-1], row, strict=True)
+    )
+    return Transitions(*arrays, count=i + 1)
+
+
+def end(data: Transitions, over: Bool[Array, ""] | bool = True) -> Transitions:
+    """The last row ended an episode, if `over`."""
+    at = jnp.maximum(data.count - 1, 0)
+    return data._replace(ended=data.ended.at[at].set(data.ended[at] | (over & (data.count > 0))))
+
+
+def returns(data: Transitions, discount: float) -> Float[Array, " n"]:
+    """G_i = r_i + gamma G_{i+1}, to the end of an episode that ended by itself; -inf where none did yet."""
+
+    def back(later, row):  # maps x -> factor * x + shift, composed from the last row to the first
+        return row[0] * later[0], row[0] * later[1] + row[1]
+
+    goes_on = 1.0 - data.ended
+    dtype = goes_on.dtype
+    _, total = jax.lax.associative_scan(back, (discount * goes_on, data.rewards.astype(dtype)), reverse=True)
+    _, known = jax.lax.associative_scan(back, (goes_on, data.terminal.astype(dtype)), reverse=True)
+    return jnp.where(known > 0, total, -jnp.inf)
+
+
+def grown(data: Transitions) -> Transitions:
+    """Twice the room, the same rows."""
+    widths = [(0, data.capacity)]
+    arrays = (jnp.pad(x, widths + [(0, 0)] * (x.ndim - 1)) for x in data[:-1])
+    return Transitions(*arrays, count=data.count)
+
+
+def chunk(data: Transitions, index: Int[Array, ""], size: int) -> tuple[Transitions, Bool[Array, " size"]]:
+    """Rows from index * size on, and a mask that is true where a row is data. `size` divides capacity."""
+    start = index * size
+    rows = (jax.lax.dynamic_slice_in_dim(x, start, size) for x in data[:-1])
+    mask = start + jnp.arange(size) < data.count
+    return Transitions(*rows, count=data.count), mask
