@@ -20,14 +20,14 @@ from emuq.run.store import Store
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A store with three seeds of the toy, one run failed and one of another version."""
+    """A store with six seeds of the toy, one run failed and one of another version."""
     monkeypatch.setattr(experiments, "every", lambda: {"toy": toy.TOY})
     with Store(tmp_path) as store:
-        for job in plan([toy.TOY], seeds=3):
+        for job in plan([toy.TOY], seeds=6):
             outcome = perform(job)
             store.write(job.specs, outcome.results, outcome.error, outcome.seconds, outcome.provenance)
         origin = outcome.provenance
-        store.write([RunSpec.of("toy", "fair", "Coin", 3, tosses=200)], None, "Boom: <lost>", 0.1, origin)
+        store.write([RunSpec.of("toy", "fair", "Coin", 6, tosses=200)], None, "Boom: <lost>", 0.1, origin)
         store.write([RunSpec.of("toy", "fair", "Coin", 0, tosses=7)], [{"heads": 3}], None, 0.1, origin)
     return tmp_path
 
@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
 def test_json_has_rows_and_claims(folder, capsys):
     assert cli.main(["report", str(folder), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert [(row["agent"], row["runs"]) for row in answer["rows"]] == [("fair", 3), ("biased", 3)]
+    assert [(row["agent"], row["runs"]) for row in answer["rows"]] == [("fair", 6), ("biased", 6)]
     assert answer["failed"] == 1
     (claim,) = answer["claims"]
     assert claim["verdict"] == "reproduced"
@@ -147,4 +147,4 @@ def test_an_experiment_that_reads_another_ones_runs_needs_none_of_its_own(folder
     reader = replace(toy.TOY, name="reader", source="toy")
     monkeypatch.setattr(experiments, "every", lambda: {"toy": toy.TOY, "reader": reader})
     assert cli.main(["report", str(folder), "reader", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["runs"] == 6
+    assert json.loads(capsys.readouterr().out)["runs"] == 12

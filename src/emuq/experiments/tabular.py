@@ -119,17 +119,17 @@ def difference(one: dict[int, float], other: dict[int, float]) -> statistics.Est
 def above(
     name: str, claim: str, measure: str, estimate: statistics.Estimate, threshold: float = 0.0
 ) -> Claim:
-    return Claim.above(name, claim, measure, estimate.value, estimate.interval, threshold)
+    return Claim.above(name, claim, measure, estimate, threshold)
 
 
 def below(
     name: str, claim: str, measure: str, estimate: statistics.Estimate, threshold: float = 0.0
 ) -> Claim:
-    return Claim.below(name, claim, measure, estimate.value, estimate.interval, threshold)
+    return Claim.below(name, claim, measure, estimate, threshold)
 
 
 def within(name: str, claim: str, measure: str, estimate: statistics.Estimate, margin: float) -> Claim:
-    return Claim.within(name, claim, measure, estimate.value, estimate.interval, -margin, margin)
+    return Claim.within(name, claim, measure, estimate, -margin, margin)
 
 
 def draw(

@@ -75,7 +75,7 @@ def quadratic_form(
     return features.scale**2 * jnp.block([[top, corner], [corner.T, bottom]])
 
 
-def angles(moments: Moments, state: Part) -> Float[Array, "*n 2j"]:
+def angles(moments: Moments, state: Part) -> Float[Array, "*n z"]:
     """z = [cos u; sin u], u = W_S s + shift, from the state's own part by the addition theorems."""
     shift = Part(*(x.astype(state.cos.dtype) for x in moments.shift))
     return jnp.concatenate(

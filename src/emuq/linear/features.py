@@ -35,8 +35,8 @@ class Part(NamedTuple):
 class Features:
     """A feature map. `sines` and `scale` tell random Fourier features from the Fourier basis."""
 
-    state_frequencies: Float[Array, "j ds"]
-    action_frequencies: Float[Array, "j da"]
+    state_frequencies: Float[Array, "*seeds j ds"]  # many seeds' features are stacked to be mapped over
+    action_frequencies: Float[Array, "*seeds j da"]
     scale: float = field(metadata={"static": True})
     sines: bool = field(metadata={"static": True})
 
