@@ -105,14 +105,6 @@ def test_a_trpo_step_improves_the_objective_within_its_region():
     np.testing.assert_array_equal(still.w1, policy.w1)
 
 
-def test_conjugate_gradients_solve():
-    rng = np.random.default_rng(0)
-    root = rng.normal(size=(6, 6))
-    matrix, b = root @ root.T + np.eye(6), rng.normal(size=6)
-    x = trpo.conjugate_gradients(lambda v: matrix @ v, jnp.asarray(b), 20)
-    np.testing.assert_allclose(matrix @ x, b, atol=1e-8)
-
-
 def test_advantages_equal_their_definition_and_stop_at_episode_ends():
     rng = np.random.default_rng(0)
     n, discount, trace = 12, 0.9, 0.8

@@ -21,7 +21,7 @@ _PUBLIC = {
     "VIME": "emuq.agents.vime.agent",
     "GoalOnly": "emuq.domains.goal_only",
 }
-_MODULES = ("callbacks", "exploration", "kappa", "plot")
+_MODULES = ("callbacks", "dispatch", "exploration", "kappa", "plot")
 
 _register()
 

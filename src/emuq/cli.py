@@ -11,6 +11,7 @@ import emuq
 from emuq.errors import InputError, MissingExtra
 
 COMMANDS = ("demo", "envs", "train", "evaluate", "reproduce", "report")
+STEPPING = ("demo", "train", "evaluate")  # with an agent in this very process
 
 
 class Formatter(argparse.ArgumentDefaultsHelpFormatter):
@@ -33,7 +34,7 @@ class Parser(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     top = Parser(prog="emuq", description=emuq.__doc__)
     top.add_argument("--version", action="version", version=f"emuq {emuq.__version__}")
-    subparsers = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    subparsers = top.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     for name in COMMANDS:
         importlib.import_module(f"emuq.commands.{name}").register(subparsers)
     return top
@@ -41,6 +42,10 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     args = parser().parse_args(arguments)
+    if arguments is None and args.command in STEPPING:  # the process is ours, no program's that calls this
+        from emuq import dispatch
+
+        dispatch.inline()
     try:
         return args.run(args)
     except (InputError, MissingExtra) as error:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import gymnasium as gym
 import numpy as np
 
-from emuq import checkpoint, dispatch
+from emuq import checkpoint
 from emuq.agents.episodes import Callback, Event, Transition, reset_seed, rollout
 from emuq.agents.spaces import Spaces
 from emuq.errors import InputError
@@ -30,7 +30,6 @@ class Agent(abc.ABC):
     def __init__(self, env: gym.Env | Spaces, *, seed: int, kappa: float | Controller, options: dict) -> None:
         if not isinstance(seed, int | np.integer) or seed < 0:
             raise InputError(f"seed is {seed!r}: expected a whole number from 0")
-        dispatch.inline()
         self.env = env if isinstance(env, gym.Env) else None
         self.observation_space, self.action_space = env.observation_space, env.action_space
         self.seed = int(seed)

@@ -7,6 +7,7 @@ size alone, so that a report made twice is the same report.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -183,13 +184,15 @@ def _draws(
     samples: Sequence[np.ndarray], statistic: Callable, resamples: int = RESAMPLES, *, vectorized: bool = True
 ) -> np.ndarray:
     """The statistic of samples drawn anew, each from itself, as many times as `resamples` says."""
-    from scipy.stats import bootstrap
+    from scipy.stats import DegenerateDataWarning
+    from scipy.stats import bootstrap as resample
 
+    options = {"n_resamples": resamples, "vectorized": vectorized, "method": "percentile"}
     generator = np.random.default_rng(sum(len(sample) for sample in samples))
-    # The interval is taken by the caller: SciPy's own has no answer where one draw is NaN.
-    return bootstrap(
-        samples, statistic, n_resamples=resamples, vectorized=vectorized, method="percentile", rng=generator
-    ).bootstrap_distribution
+    # The interval is taken by the caller: SciPy has none, but a warning, where a single draw is NaN.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        return resample(samples, statistic, rng=generator, **options).bootstrap_distribution
 
 
 def _percentiles(draws: np.ndarray) -> tuple[float, float]:

@@ -18,6 +18,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import NamedTuple
 
+from emuq import dispatch
 from emuq.run.jobs import Job, Outcome, died, perform
 from emuq.run.provenance import cores
 from emuq.run.queue import Queue, domain
@@ -139,6 +140,7 @@ def _receive(worker: _Worker) -> Outcome:
 def _serve(pipe: Connection) -> None:
     """A worker's life: receive a job, perform it, send the outcome."""
     threading.Thread(target=_follow_parent, daemon=True).start()
+    dispatch.inline()
     while True:
         try:
             job = pipe.recv()

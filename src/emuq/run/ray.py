@@ -6,6 +6,7 @@ import socket
 from collections.abc import Generator
 from typing import Any
 
+from emuq import dispatch
 from emuq.errors import InputError, MissingExtra
 from emuq.run.jobs import Job, Outcome, died, perform
 from emuq.run.local import compile_cache, threads
@@ -30,7 +31,7 @@ class Ray:
             "max_retries": RETRIES,
             "runtime_env": {"env_vars": threads(self.threads) | compile_cache()},
         }
-        remote = ray.remote(**options)(perform)
+        remote = ray.remote(**options)(_perform)
         pending = {remote.remote(job): job for job in jobs}
         try:
             while pending:
@@ -69,6 +70,11 @@ class Ray:
             ) from error
         self._ours = True
         return ray
+
+
+def _perform(job: Job) -> Outcome:
+    dispatch.inline()  # the process is a worker of ours
+    return perform(job)
 
 
 def reach(address: str | None) -> None:
