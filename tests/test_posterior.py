@@ -34,18 +34,19 @@ def test_sequential_blocked_batch_and_refit_agree(n, m, k, block, alpha, beta, s
     rng = np.random.default_rng(seed)
     phi, targets = rng.normal(size=(n, m)), rng.normal(size=(n, k))
     s, mean = batch(phi, targets, alpha, beta)
+    phi, targets = jnp.asarray(phi), jnp.asarray(targets)
     start = posterior.prior(m, alpha, k)
     one_by_one, _ = jax.lax.scan(
         lambda p, row: (posterior.update(p, *row, beta), None),
         start,
-        (jnp.asarray(phi), jnp.asarray(targets)),
+        (phi, targets),
     )
     blocked = posterior.update_many(start, phi, targets, beta, block)
     refitted = posterior.refit(posterior.accumulate(posterior.gram(m, k), phi, targets), alpha, beta)
     for result in (one_by_one, blocked, refitted):
         np.testing.assert_allclose(result.covariance, s, atol=1e-8, rtol=1e-8)
         np.testing.assert_allclose(result.weights, mean, atol=1e-8, rtol=1e-8)
-    added = posterior.update_covariance(start.covariance, jnp.asarray(phi), beta)
+    added = posterior.update_covariance(start.covariance, phi, beta)
     np.testing.assert_allclose(added, s, atol=1e-8, rtol=1e-8)
 
 
@@ -56,8 +57,8 @@ def test_covariance_stays_symmetric_positive_and_shrinking_over_100_000_updates(
     p = posterior.prior(m, alpha)
     trace = np.trace(p.covariance)
     for i in range(batches):
-        phi = rng.normal(size=(size, m)) * rng.random((size, 1))
-        targets = rng.normal(size=(size, 1))
+        phi = jnp.asarray(rng.normal(size=(size, m)) * rng.random((size, 1)))
+        targets = jnp.asarray(rng.normal(size=(size, 1)))
         p, total = run(p, phi, targets), posterior.accumulate(total, phi, targets)
         if i % 5 == 4:
             exact = posterior.refit(total, alpha, beta)
@@ -74,22 +75,22 @@ def test_variance_starts_at_its_maximum_and_never_grows(rng):
     alpha = 0.01
     p = posterior.prior(10, alpha)
     probe = rng.normal(size=(20, 10))
-    probe /= np.linalg.norm(probe, axis=1, keepdims=True)
+    probe = jnp.asarray(probe / np.linalg.norm(probe, axis=1, keepdims=True))
     last = posterior.variance(p.covariance, probe)
     np.testing.assert_allclose(last, 1 / alpha)
     for _ in range(30):
-        p = posterior.update(p, rng.normal(size=10), np.zeros(1), 1.0)
+        p = posterior.update(p, jnp.asarray(rng.normal(size=10)), jnp.zeros(1), 1.0)
         now = posterior.variance(p.covariance, probe)
         assert np.all(now <= last + 1e-9)
         last = now
 
 
 def test_targets_share_one_covariance(rng):
-    phi, targets = rng.normal(size=(15, 6)), rng.normal(size=(15, 2))
+    phi, targets = (jnp.asarray(rng.normal(size=(15, columns))) for columns in (6, 2))
     both = posterior.update_many(posterior.prior(6, 0.1, 2), phi, targets, 2.0)
     for column in range(2):
-        alone = posterior.update_many(posterior.prior(6, 0.1, 1), phi, targets[:, [column]], 2.0)
-        np.testing.assert_allclose(both.weights[:, [column]], alone.weights, atol=1e-12)
+        alone = posterior.update_many(posterior.prior(6, 0.1, 1), phi, targets[:, column : column + 1], 2.0)
+        np.testing.assert_allclose(both.weights[:, column : column + 1], alone.weights, atol=1e-12)
 
 
 def test_single_precision_blocks_keep_double_means(rng):

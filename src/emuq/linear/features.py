@@ -50,8 +50,8 @@ class Features:
         return self.scale**2 * self.state_frequencies.shape[-2]
 
     def __call__(
-        self, state: Float[Array, "*n ds"], action: Float[Array, "*n da"], dtype=None
-    ) -> Float[Array, "*n m"]:
+        self, state: Float[Array, "*#n ds"], action: Float[Array, "*#n da"], dtype=None
+    ) -> Float[Array, "*#n m"]:
         """phi(s, a), rounded to `dtype` if one is given. O(M (d_S + d_A))."""
         angle = state @ self.state_frequencies.T + action @ self.action_frequencies.T
         return _features(self, *cos_sin(angle, dtype))

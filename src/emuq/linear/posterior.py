@@ -17,6 +17,8 @@ from jaxtyping import Array, Float, Int
 
 from emuq.errors import InputError
 
+Scalar = float | Float[Array, ""]  # a number, or one that is differentiated or mapped over
+
 
 class Posterior(NamedTuple):
     """N(w | m, S) for each target (column of `weights`)."""
@@ -62,7 +64,7 @@ def variance(covariance: Float[Array, "m m"], phi: Float[Array, "*n m"]) -> Floa
 
 
 def update(
-    posterior: Posterior, phi: Float[Array, " m"], target: Float[Array, " k"], noise_precision: float
+    posterior: Posterior, phi: Float[Array, " m"], target: Float[Array, " k"], noise_precision: Scalar
 ) -> Posterior:
     """S <- S - g v v',  m <- m + g v (t - phi'm)',  v = S phi,  g = beta / (1 + beta phi'v). O(M^2)."""
     v = posterior.covariance @ phi
@@ -84,7 +86,7 @@ def update_blocked(
     blocked: Blocked,
     phi: Float[Array, " m"],
     target: Float[Array, " k"],
-    noise_precision: float,
+    noise_precision: Scalar,
     projection: Float[Array, " b"] | None = None,
 ) -> Blocked:
     """As `update`, with v = S_0 phi - V'(V phi): reads M^2, writes M numbers. `fold` when it is full.
@@ -117,7 +119,7 @@ def update_many(
     posterior: Posterior,
     phi: Float[Array, "n m"],
     target: Float[Array, "n k"],
-    noise_precision: float,
+    noise_precision: Scalar,
     block_size: int = 32,
 ) -> Posterior:
     """n updates in order, folded in every `block_size`; equal to one batch solve. O(n M^2)."""
@@ -148,7 +150,7 @@ def accumulate(total: Gram, phi: Float[Array, "n m"], target: Float[Array, "n k"
 
 
 def covariance(
-    matrix: Float[Array, "m m"], prior_precision: float, noise_precision: float
+    matrix: Float[Array, "m m"], prior_precision: Scalar, noise_precision: Scalar
 ) -> Float[Array, "m m"]:
     """S = (alpha I + beta Phi'Phi)^-1 by Cholesky, exactly symmetric. O(M^3)."""
     identity = jnp.eye(matrix.shape[0], dtype=matrix.dtype)
@@ -158,7 +160,7 @@ def covariance(
 
 
 def update_covariance(
-    s: Float[Array, "m m"], phi: Float[Array, "n m"], noise_precision: float
+    s: Float[Array, "m m"], phi: Float[Array, "n m"], noise_precision: Scalar
 ) -> Float[Array, "m m"]:
     """S <- S - S Phi'(I / beta + Phi S Phi')^-1 Phi S  (Woodbury). O(n M^2), for n below M."""
     v = phi @ s
@@ -167,7 +169,7 @@ def update_covariance(
     return s - half.T @ half
 
 
-def refit(total: Gram, prior_precision: float, noise_precision: float) -> Posterior:
+def refit(total: Gram, prior_precision: Scalar, noise_precision: Scalar) -> Posterior:
     """The posterior of all data at once: m = beta S Phi't. O(M^3)."""
     s = covariance(total.matrix, prior_precision, noise_precision)
     return Posterior(s, noise_precision * s @ total.moments)
