@@ -21,8 +21,6 @@ class Tester:
 
     def __init__(self, domain: Domain, actions: Actions, options: Options) -> None:
         self.domain, self.actions, self.clip = domain, actions, options.clip
-        self._low = np.asarray(domain.observation_low)
-        self._width = np.asarray(domain.observation_high) - self._low
         self._all = jax.jit(jax.vmap(self.episode, in_axes=(None, 0)))
 
     def __call__(self, agent: core.State, seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -31,7 +29,7 @@ class Tester:
         return np.asarray(goals), np.asarray(lengths)
 
     def observe(self, state) -> Array:
-        scaled = (self.domain.observe(state) - self._low) / self._width
+        scaled = self.domain.scaled(state)
         return jnp.clip(scaled, 0.0, 1.0) if self.clip else scaled
 
     def raw(self, unit: Array) -> Array:
