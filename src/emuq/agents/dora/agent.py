@@ -1,4 +1,4 @@
-"""DORA: exploration values E as generalised counts, on discretised actions (see `dora_core`).
+"""DORA: exploration values E as generalised counts, on discretised actions (see `core`).
 
 agent = emuq.DORA(env, seed=0)                  # additive bonus, as in the paper's comparison
 agent = emuq.DORA(env, variant="lll", seed=0)   # its authors' own choice of actions
@@ -44,7 +44,7 @@ class DORA(Agent):
         seed: int = 0,
         **options: Any,
     ) -> None:
-        """`options` are the fields of `emuq.agents.dora_core.Options`.
+        """`options` are the fields of `emuq.agents.dora.core.Options`.
 
         A box of actions becomes a grid, of the numbers of points that the paper's authors used; discrete
         actions stay as they are.

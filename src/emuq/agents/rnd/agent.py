@@ -1,4 +1,4 @@
-"""RND: random network distillation, as exploration values or as an additive bonus (see `rnd_core`).
+"""RND: random network distillation, as exploration values or as an additive bonus (see `core`).
 
 agent = emuq.RND(env, seed=0)                 # Q and U apart, actions by Q + kappa U
 agent = emuq.RND(env, form="bonus", seed=0)   # r + kappa r^e in one value
@@ -37,7 +37,7 @@ class RND(Agent):
     def __init__(
         self, env: gym.Env | Spaces, *, kappa: float | Controller = 1.0, seed: int = 0, **options: Any
     ) -> None:
-        """`options` are the fields of `emuq.agents.rnd_core.Options`."""
+        """`options` are the fields of `emuq.agents.rnd.core.Options`."""
         super().__init__(env, seed=seed, kappa=kappa, options=dict(options))
         self.settings = check(options)
         self._scaling, self._actions = scaling_of(env, None), actions_of(self.action_space)
