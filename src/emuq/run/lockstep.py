@@ -17,7 +17,7 @@ import numpy as np
 from emuq.agents import rffq
 from emuq.agents.dora import core as dora_core
 from emuq.agents.episodes import reset_seed
-from emuq.agents.spaces import Actions, actions_of, from_unit
+from emuq.agents.spaces import Actions, actions_of
 from emuq.agents.tabular import core as tabular_core
 from emuq.agents.tabular.core import Parameters
 from emuq.domains.adapter import action_space
@@ -27,8 +27,8 @@ from emuq.exploration import ExplorationReward, FirstVisit
 from emuq.kappa import Constant, Controller, schedule
 from emuq.precision import double
 from emuq.run import stepping
-from emuq.run.loop import walk
-from emuq.run.stepping import Fixed, Memory, StepAgent
+from emuq.run.loop import Columns, walk
+from emuq.run.stepping import Fixed, Memory, StepAgent, moves
 
 
 class Curves(NamedTuple):
@@ -87,7 +87,7 @@ def learn_rffq(
         memory = _stack([Memory(agent, nowhere, jnp.zeros((), int)) for agent in agents])
         shared = options.basis == "fourier"  # the same basis for every seed
         basis = bases[0] if shared else _stack(bases)
-        fixed, axes = Fixed(basis, _moves(actions)), Fixed(None if shared else 0, None)  # type: ignore[arg-type]
+        fixed, axes = Fixed(basis, moves(actions)), Fixed(None if shared else 0, None)  # type: ignore[arg-type]
         agent = stepping.for_rffq(options)
         return _run(domain, agent, axes, fixed, memory, seeds, episodes, until_goal=until_goal)
 
@@ -108,7 +108,7 @@ def learn_dora(
             [Memory(dora_core.init(options, seed), nowhere, jnp.zeros((), jnp.int32)) for seed in seeds]
         )
         agent = stepping.for_dora(options)
-        return _run(domain, agent, None, _moves(actions), memory, seeds, episodes, until_goal=until_goal)
+        return _run(domain, agent, None, moves(actions), memory, seeds, episodes, until_goal=until_goal)
 
 
 def learn_rnd(
@@ -122,7 +122,7 @@ def learn_rnd(
     with double():
         bases, agents = zip(*(rnd_core.init(options, seed, dim, actions) for seed in seeds), strict=True)
         memory = _stack([Memory(agent, agent.start, jnp.zeros((), int)) for agent in agents])
-        fixed, axes = Fixed(_stack(bases), _moves(actions)), Fixed(0, None)  # type: ignore[arg-type]
+        fixed, axes = Fixed(_stack(bases), moves(actions)), Fixed(0, None)  # type: ignore[arg-type]
         agent = stepping.for_rnd(options)
         return _run(domain, agent, axes, fixed, memory, seeds, episodes, until_goal=until_goal)
 
@@ -150,14 +150,15 @@ def _run(
     """Without a controller kappa is 1, and the program is compiled for that."""
     room = _room(episodes)
     kappas = None if controller is None else schedule(controller, room)
-    controller = None if kappas is not None else controller or Constant(1.0)
-    resets = reset_seeds(tuple(seeds), episodes, 0 if controller is None else controller.test_episodes)
+    if controller is None or kappas is not None:
+        controller = Constant(1.0)
+    resets = reset_seeds(tuple(seeds), episodes, controller.test_episodes)
     resets = np.pad(resets, ((0, 0), (0, room - episodes), (0, 0)))  # which nothing begins with
     form, numbers = domain.apart()
     runs = walk(
         form, agent, axes, controller, until_goal, numbers, fixed, memory, resets, kappas, np.int32(episodes)
     )
-    columns = (np.asarray(column)[:, :episodes] for column in runs.columns)
+    columns = Columns(*(np.asarray(column)[:, :episodes] for column in runs.columns))
     return Curves(*columns, runs.memory, jax.tree.map(np.asarray, runs.controller))
 
 
@@ -182,10 +183,3 @@ def reset_seeds(seeds: tuple[int, ...], episodes: int, tests: int) -> np.ndarray
 
 def _stack(trees: Sequence[Any]) -> Any:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
-
-
-def _moves(actions: Actions) -> jax.Array:
-    """Each candidate as the environment's action."""
-    if actions.discrete:
-        return jnp.arange(actions.dim)
-    return jnp.asarray(from_unit(actions, actions.candidates))

@@ -72,7 +72,7 @@ def walk(
     form: Form,
     agent: StepAgent,
     axes: Any,
-    controller: Controller | None,
+    controller: Controller,
     until_goal: bool,
     numbers: dict[str, Any],
     fixed: Any,
@@ -83,11 +83,11 @@ def walk(
 ) -> Run:
     """All runs, `episodes` episodes each or until each has reached the goal, as they are at the end.
 
-    `resets` are the seeds [runs, room, 1 + tests] of the episodes, with room for more than there are. Either
-    `controller` or its schedule `kappas` is given.
+    `resets` are the seeds [runs, room, 1 + tests] of the episodes, with room for more than there are. A
+    schedule `kappas`, where there is one, stands in for the controller: one program serves for all schedules.
     """
     domain, room = together(form, numbers), resets.shape[1]
-    control = Schedule(kappas) if controller is None else controller
+    control = controller if kappas is None else Schedule(kappas)
     num_tests = control.test_episodes
 
     def start(seed: jax.Array) -> tuple[Any, jax.Array]:

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from emuq.agents import rffq
 from emuq.agents.dora import core as dora_core
+from emuq.agents.spaces import Actions, from_unit
 from emuq.agents.tabular import core as tabular_core
 from emuq.agents.tabular.core import Parameters
 from emuq.domains.base import Domain
@@ -48,7 +50,12 @@ class Fixed(NamedTuple):
     """What RFF-Q or RND does not change: its basis, and each candidate as the environment's action."""
 
     basis: Any
-    moves: jax.Array
+    moves: np.ndarray | jax.Array
+
+
+def moves(actions: Actions) -> np.ndarray:
+    """Each candidate as the environment's action."""
+    return np.arange(actions.dim) if actions.discrete else from_unit(actions, actions.candidates)
 
 
 # Each of these is cached, so that `jit` sees the same static value again.

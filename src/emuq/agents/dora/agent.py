@@ -19,7 +19,7 @@ from emuq.agents.base import Agent
 from emuq.agents.dora import core
 from emuq.agents.dora.core import Options, State
 from emuq.agents.episodes import Transition
-from emuq.agents.option_checks import check_counts, check_shares, options_of
+from emuq.agents.option_checks import check_added, check_counts, check_shares, options_of
 from emuq.agents.spaces import Actions, Spaces, actions_of, from_index, scaling_of
 from emuq.errors import InputError, finite
 from emuq.history import Episode
@@ -77,8 +77,8 @@ class DORA(Agent):
         return from_index(self.actions, int(self._index), self.action_space.dtype)
 
     def _start(self, observation: Any) -> Any:
-        if self.settings.variant == "bonus" and np.isinf(self.kappa):
-            raise InputError("kappa is inf: an added bonus cannot explore alone; expected a finite number")
+        if self.settings.variant == "bonus":
+            check_added(self.kappa)
         with double():
             scaled = self._scaled(observation)
             self._state, self._index = _begin(

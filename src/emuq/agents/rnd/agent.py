@@ -15,7 +15,7 @@ import numpy as np
 
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
-from emuq.agents.option_checks import check_counts, options_of
+from emuq.agents.option_checks import check_added, check_counts, options_of
 from emuq.agents.spaces import Spaces, actions_of, from_index, scaling_of
 from emuq.errors import InputError, MissingExtra, finite
 from emuq.history import Episode
@@ -63,8 +63,8 @@ class RND(Agent):
         return from_index(self._actions, int(self._index), self.action_space.dtype)
 
     def _start(self, observation: Any) -> Any:
-        if self.settings.form == "bonus" and np.isinf(self.kappa):
-            raise InputError("kappa is inf: an added bonus cannot explore alone; expected a finite number")
+        if self.settings.form == "bonus":
+            check_added(self.kappa)
         scaled = self._scaled(observation)
         with double():
             self._state = self._state._replace(start=jax.numpy.asarray(scaled))
