@@ -10,6 +10,7 @@ from emuq.agents.random import RandomAgent
 from emuq.agents.tabular.agent import AdditiveRewards, EpsilonGreedy, ExplorationValues
 from emuq.agents.tabular.core import Parameters
 from emuq.domains.adapter import Environment
+from emuq.domains.chain import chain
 from emuq.domains.cliff_walking import cliff_walking
 from emuq.domains.taxi import taxi
 from emuq.errors import InputError
@@ -170,6 +171,19 @@ def test_a_compiled_run_equals_the_gymnasium_loop(agent, domain, controller):
         np.testing.assert_array_equal(columns["kappa"], curves.kappas[i])
         np.testing.assert_array_equal(learner._state.q, curves.memories.agent.q[i])
         np.testing.assert_array_equal(learner._state.u, curves.memories.agent.u[i])
+
+
+def test_compiled_tests_are_greedy_and_stop_exploration_when_the_gymnasium_loops_do():
+    # Random walks, which learning episodes are here, would hardly ever be short enough four times in a row.
+    domain, target = dataclasses.replace(chain(length=6, observation="index"), horizon=12), Target(0.5, 4)
+    parameters = Parameters(epsilon=1.0, rate=0.5)
+    curves = learn_tabular(domain, parameters, range(2), 40, target)
+    assert 0 < np.sum(curves.kappas == 0) < curves.kappas.size
+    for seed in range(2):
+        env = gym.wrappers.TimeLimit(Environment(domain), domain.horizon)
+        learner = EpsilonGreedy(env, epsilon=1.0, rate=0.5, kappa=target, seed=seed)
+        columns = learner.learn(episodes=40, progress=False).to_dict()
+        np.testing.assert_array_equal(columns["kappa"], curves.kappas[seed])
 
 
 def test_a_run_in_a_batch_equals_the_run_alone_and_parameters_may_differ():
