@@ -236,7 +236,9 @@ def test_single_precision_of_products_hardly_changes_a_plan(preset, rng):
             count=jnp.int32(count),
         )
         planned = core.plan(state._replace(data=data), jnp.asarray(1.0), options)
-        scores[precision] = basis.features(*map(jnp.asarray, (queries[:, :2], queries[:, 2:]))) @ planned.blocked.weights
+        scores[precision] = (
+            basis.features(*map(jnp.asarray, (queries[:, :2], queries[:, 2:]))) @ planned.blocked.weights
+        )
     spread = np.ptp(scores["double"], axis=0)
     assert (spread > 0.1).all()
     assert (np.abs(scores["single"] - scores["double"]) < 1e-3 * spread).all()

@@ -75,5 +75,7 @@ def test_rows_held_back_are_subtracted(rng):
     nodes, weights = ((x + 1) / 2)[:, None], w / 2
     moments = expectation.box_moments(features, jnp.zeros(1), jnp.ones(1))
     whole = closed_form(features, moments, covariance - rows.T @ rows, state)
-    held = expectation.sampled_reduction(rows @ features(jnp.asarray(state), jnp.asarray(nodes)).T, jnp.asarray(weights))
+    held = expectation.sampled_reduction(
+        rows @ features(jnp.asarray(state), jnp.asarray(nodes)).T, jnp.asarray(weights)
+    )
     np.testing.assert_allclose(closed_form(features, moments, covariance, state) - held, whole, rtol=1e-9)

@@ -52,6 +52,10 @@ def test_processes_of_ours_compute_on_the_callers_thread():
     ((_, outcome),) = LocalProcesses(1).run(Queue([job]))
     assert outcome.results == [{FLAG: False}], outcome.error
     look = f"import jax; print(jax.config.values[{FLAG!r}])"
-    command = f"import sys; sys.argv = ['emuq', 'evaluate', 'absent']; from emuq import cli; cli.main(); {look}"
-    ended = subprocess.run([sys.executable, "-c", command], check=True, timeout=120, capture_output=True, text=True)
+    command = (
+        f"import sys; sys.argv = ['emuq', 'evaluate', 'absent']; from emuq import cli; cli.main(); {look}"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", command], check=True, timeout=120, capture_output=True, text=True
+    )
     assert ended.stdout.split() == ["False"]

@@ -144,7 +144,7 @@ def drawn(rng, sines, actions, number=3):
 
 @pytest.mark.parametrize("sines", [True, False])
 def test_votes_weigh_the_members_and_depend_on_the_observation_alone(sines, rng):
-    state, action, actions = rng.random((5, 2)), rng.random((5, 1)), rng.random((7, 1))
+    state, action, actions = (jnp.asarray(rng.random(shape)) for shape in ((5, 2), (5, 1), (7, 1)))
     members = drawn(rng, sines, actions)
     calm = holding.committee(members)
     restless = calm._replace(restless=jnp.ones(3, bool))
@@ -165,13 +165,13 @@ def test_votes_weigh_the_members_and_depend_on_the_observation_alone(sines, rng)
 
 
 def test_one_member_has_the_only_vote(rng):
-    (member,) = drawn(rng, True, rng.random((7, 1)), 1)
+    (member,) = drawn(rng, True, jnp.asarray(rng.random((7, 1))), 1)
     assert holding.voted(member, jax.random.key(0), jnp.zeros(2)) is member
 
 
 @pytest.mark.parametrize("sines", [True, False])
 def test_a_committee_is_the_mean_of_its_members(sines, rng):
-    state, action, actions = rng.random((5, 2)), rng.random((5, 1)), rng.random((7, 1))
+    state, action, actions = (jnp.asarray(rng.random(shape)) for shape in ((5, 2), (5, 1), (7, 1)))
     members = drawn(rng, sines, actions)
     whole = holding.committee(members)
     mean = np.mean([np.asarray(m.features(state, action) @ m.weights) for m in members], axis=0)

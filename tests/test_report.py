@@ -106,7 +106,9 @@ NASTY = "<b>big</b> | `x` [y](z)\n# Heading"
 def test_text_from_the_store_stays_text(folder):
     origin = {"host": NASTY, "device": NASTY, "versions": {NASTY: NASTY}}
     with Store(folder) as store:
-        store.write([RunSpec.of("toy", "fair", "Coin", 7, tosses=200)], None, NASTY.replace("\n", " "), 0.1, origin)
+        store.write(
+            [RunSpec.of("toy", "fair", "Coin", 7, tosses=200)], None, NASTY.replace("\n", " "), 0.1, origin
+        )
         store.write([RunSpec.of(NASTY, "fair", "Coin", 7)], [{}], None, 0.1, origin)
     assert cli.main(["report", str(folder)]) == 0
     page, text = ((folder / name).read_text() for name in ("report.html", "report.md"))

@@ -65,7 +65,11 @@ class Report:
     @property
     def again(self) -> list[str]:
         """The commands that make all of its runs, those that two experiments share once."""
-        return list({section.experiment.runs_of: f"{section.again} --out results" for section in self.sections}.values())
+        return list(
+            {
+                section.experiment.runs_of: f"{section.again} --out results" for section in self.sections
+            }.values()
+        )
 
     @property
     def claims(self) -> list[Claim]:

@@ -37,9 +37,7 @@ def page(report: Report, figures: Figures) -> str:
     css = resources.files("emuq.report").joinpath("report.css").read_text()
     pictures = {name: _picture(drawn) for name, drawn in figures.items() if "light" in drawn}
     template = _environment().get_template("page.html")
-    return template.render(
-        report=report, pictures=pictures, css=css, title=TITLE, rule=RULE, signs=SIGNS
-    )
+    return template.render(report=report, pictures=pictures, css=css, title=TITLE, rule=RULE, signs=SIGNS)
 
 
 def _environment() -> jinja2.Environment:
