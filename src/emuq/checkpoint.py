@@ -203,9 +203,9 @@ def unflatten(like: Any, saved: Checkpoint) -> Any:
 
 
 def check_finite(arrays: Mapping[str, np.ndarray], but: tuple[str, ...] = ()) -> None:
-    """An error that names the first array with NaN or infinity, other than those of the names `but`."""
+    """An error that names the first array with NaN or infinity, unless its name ends with one of `but`."""
     for name, array in arrays.items():
-        if array.dtype.kind == "f" and name not in but and not np.all(np.isfinite(array)):
+        if array.dtype.kind == "f" and not name.endswith(but) and not np.all(np.isfinite(array)):
             bad = array[~np.isfinite(array)].flat[0]
             raise InputError(
                 f"array {name!r} has {bad}: expected finite numbers; what was learned is lost, "

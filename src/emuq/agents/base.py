@@ -29,7 +29,7 @@ class Agent(abc.ABC):
     """`learn` walks through episodes; everything an agent does differently is in five methods."""
 
     name: ClassVar[str]
-    may_be_nan: ClassVar[tuple[str, ...]] = ()  # arrays of the state in which NaN stands for "none yet"
+    may_be_nan: ClassVar[tuple[str, ...]] = ()  # names of arrays in which NaN stands for "none yet"
 
     def __init__(self, env: gym.Env | Spaces, *, seed: int, kappa: float | Controller, options: dict) -> None:
         if not isinstance(seed, int | np.integer) or seed < 0:

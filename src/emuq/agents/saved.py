@@ -77,7 +77,9 @@ def restore(agent: Agent, file: Checkpoint) -> None:
     if same := to_json(agent.controller) == file.meta["kappa"]:
         state["controller"] = agent._controller_state
     state = checkpoint.unflatten(state, file)
-    _check_finite(agent, checkpoint.flatten({"agent": state["agent"]}))
+    arrays = checkpoint.flatten({"agent": state["agent"]})
+    _check_finite(agent, arrays)
+    _check_counts(agent, arrays)
     agent._set_state(state["agent"])
     if same:
         agent._control(state["controller"])
@@ -103,4 +105,17 @@ def _history(file: Checkpoint) -> History:
 def _check_finite(agent: Agent, arrays: dict[str, np.ndarray]) -> None:
     """A user's own controller may keep what it likes; the agent's own arrays are finite."""
     own = {name: array for name, array in arrays.items() if name.startswith("agent.")}
-    checkpoint.check_finite(own, tuple(f"agent.{name}" for name in agent.may_be_nan))
+    checkpoint.check_finite(own, tuple(f".{name}" for name in agent.may_be_nan))
+
+
+def _check_counts(agent: Agent, arrays: dict[str, np.ndarray]) -> None:
+    """Whole numbers count something: from 0 on, and no more than there are rows where all data are kept."""
+    rows = max((array.shape[0] for array in arrays.values() if array.ndim), default=0)
+    bounded = hasattr(agent, "num_transitions")
+    for name, array in arrays.items():
+        if array.dtype.kind == "i" and (np.any(array < 0) or (bounded and not array.ndim and array > rows)):
+            raise InputError(
+                f"array {name!r} has {array.max() if bounded else array.min()}: expected a count from 0"
+                + (f" to {rows}" if bounded else "")
+                + "; the file was altered, use another copy"
+            )

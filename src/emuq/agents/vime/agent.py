@@ -125,6 +125,8 @@ class VIME(Agent):
         self._state = state["core"]
         self._batch = Batch(*(np.array(part) for part in state["batch"]))
         self._filled, self._drawn = int(state["filled"]), int(state["drawn"])
+        if not self._filled < self.settings.batch:
+            raise InputError(f"filled is {self._filled}: expected less than the batch, {self.settings.batch}")
         self._refresh()
 
 
