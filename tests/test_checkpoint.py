@@ -123,7 +123,7 @@ def test_options_within_options_are_saved(tmp_path):
     assert isinstance(again.settings.prior, Prior)
 
 
-def test_a_loaded_agent_has_the_options_it_was_made_with_whatever_the_defaults_are_now(tmp_path, monkeypatch):
+def test_a_loaded_agent_has_the_options_it_was_made_with_whatever_the_defaults_are_now(tmp_path):
     """The paper's depend on the domain, DORA's grid on it, and defaults on the version."""
     env = gym.make("emuq/SinglePendulum-v0")
     paper = emuq.EMUQ(env, preset="paper", features=20, capacity=256)
@@ -353,7 +353,7 @@ def test_options_that_would_make_a_huge_agent_are_refused_before_it_is_made(
     assert f"{option} is {number}, but no array in the file has more than" in forged(kind, whole)
 
 
-def test_an_agent_too_large_for_the_machine_is_refused_before_it_is_made(originals, forged, monkeypatch):
+def test_an_agent_too_large_for_the_machine_is_refused_before_it_is_made(forged, monkeypatch):
     monkeypatch.setattr("emuq.agents.sizes.memory", lambda: 64 * 300)
     assert "features is 20: too large an agent for this machine's memory" in forged("emuq")
 
@@ -405,7 +405,7 @@ def test_a_truth_value_of_neither_kind_is_refused(forged):
     assert forged("emuq", **{"agent.core.converged": _npy("'|b1'", "(2,)") + b"\x01\x02"})
 
 
-def test_a_zip_bomb_is_refused_before_it_unfolds(originals, forged, tmp_path):
+def test_a_zip_bomb_is_refused_before_it_unfolds(originals, tmp_path):
     size = 1 << 26
     bomb = _npy("'<i8'", f"({size // 8},)") + bytes(size)
     tracemalloc.start()
@@ -413,7 +413,7 @@ def test_a_zip_bomb_is_refused_before_it_unfolds(originals, forged, tmp_path):
         env, agent, original = originals["random"]
         path = tmp_path / "bomb.emuq"
         path.write_bytes(original.read_bytes())
-        forge(path, **{"agent.learning": bomb, "header_too": None})
+        forge(path, **{"agent.learning": bomb})
         assert path.stat().st_size < size / 500
         del bomb
         tracemalloc.clear_traces()
