@@ -7,18 +7,21 @@ history and checkpoints are written once, here.
 from __future__ import annotations
 
 import abc
+import copy
+import io
 import os
-from typing import Any, ClassVar, Self
+from typing import Any, BinaryIO, ClassVar, Self
 
 import gymnasium as gym
 import numpy as np
 
 from emuq import checkpoint, dispatch
+from emuq.agents import saved
 from emuq.agents.episodes import Callback, Event, Transition, reset_seed, rollout
-from emuq.agents.spaces import Spaces
+from emuq.agents.spaces import Spaces, spaces_of
 from emuq.errors import InputError
 from emuq.history import Episode, History
-from emuq.kappa import Controller, Outcome, as_controller, from_json, settles, to_json
+from emuq.kappa import Controller, Outcome, as_controller, from_json, settles
 from emuq.progress import Progress
 
 
@@ -26,6 +29,7 @@ class Agent(abc.ABC):
     """`learn` walks through episodes; everything an agent does differently is in five methods."""
 
     name: ClassVar[str]
+    may_be_nan: ClassVar[tuple[str, ...]] = ()  # names of arrays in which NaN stands for "none yet"
 
     def __init__(self, env: gym.Env | Spaces, *, seed: int, kappa: float | Controller, options: dict) -> None:
         if not isinstance(seed, int | np.integer) or seed < 0:
@@ -33,6 +37,7 @@ class Agent(abc.ABC):
         dispatch.inline()
         self.env = env if isinstance(env, gym.Env) else None
         self.observation_space, self.action_space = env.observation_space, env.action_space
+        self.spaces = spaces_of(env)
         self.seed = int(seed)
         self.history = History()
         self.options = options
@@ -202,22 +207,13 @@ class Agent(abc.ABC):
     # Files ------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write one file that `load` goes on from, bit for bit."""
-        state = {"agent": self._get_state(), "controller": self._controller_state}
-        meta = {
-            "agent": self.name,
-            "options": self.options,
-            "seed": self.seed,
-            "kappa": to_json(self._controller),
-            "history": self.history.to_dict(),
-            "env": self.env.spec.id if self.env is not None and self.env.spec is not None else None,
-        }
-        checkpoint.write(path, checkpoint.flatten(state), meta)
+        """Write one file that `load` goes on from, bit for bit; what was there stays until it is whole."""
+        checkpoint.write(path, saved.arrays_of(self), saved.meta_of(self))
 
     @classmethod
     def load(
         cls,
-        path: str | os.PathLike,
+        path: str | os.PathLike | BinaryIO,
         env: gym.Env | Spaces,
         *,
         kappa: float | Controller | None = None,
@@ -228,15 +224,33 @@ class Agent(abc.ABC):
         Pass a controller of your own as `kappa`: it goes on where it stopped. Any other starts afresh.
         `options` replace the saved ones, for parts of your own that a file cannot hold.
         """
-        arrays, meta = checkpoint.read(path, cls.name)
-        kappa = from_json(meta["kappa"]) if kappa is None else kappa
-        agent = cls(env, seed=meta["seed"], kappa=kappa, **(meta["options"] | options))
-        state = {"agent": agent._get_state()}
-        if same := to_json(agent._controller) == meta["kappa"]:
-            state["controller"] = agent._controller_state
-        state = checkpoint.unflatten(state, arrays)
-        agent._set_state(state["agent"])
-        if same:
-            agent._control(state["controller"])
-        agent.history = History.from_dict(meta["history"])
+        with checkpoint.opened(path, cls.name) as file:
+            found = saved.options(file, spaces_of(env))
+            kappa = from_json(file.meta["kappa"]) if kappa is None else kappa
+            agent = cls(env, seed=file.meta["seed"], kappa=kappa, **(found | options))
+            saved.restore(agent, file)
         return agent
+
+    def _parts(self) -> dict[str, Any]:
+        """Options that are objects, which a file only names."""
+        return {}
+
+    def __reduce__(self) -> tuple:
+        """Pickled is what `save` writes, with the spaces instead of the environment, and the parts."""
+        file = io.BytesIO()
+        checkpoint.write(file, saved.arrays_of(self), saved.meta_of(self))
+        return _unpickled, (type(self), file.getvalue(), self.spaces, self._controller, self._parts())
+
+    def __deepcopy__(self, memo: dict) -> Self:
+        """A copy in this process has its environment copied, too."""
+        copied = object.__new__(type(self))
+        memo[id(self)] = copied
+        vars(copied).update(copy.deepcopy(vars(self), memo))
+        return copied
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # arrays are updated in place: two agents cannot share them
+
+
+def _unpickled(kind: type[Agent], file: bytes, spaces: Spaces, kappa: Controller, parts: dict) -> Agent:
+    return kind.load(io.BytesIO(file), spaces, kappa=kappa, **parts)

@@ -27,6 +27,13 @@ class Spaces(NamedTuple):
 
     observation_space: gym.Space
     action_space: gym.Space
+    normalisation: tuple[Any, Any] | None = None  # bounds to scale observations by, where not the space's
+
+
+def spaces_of(env: gym.Env | Spaces) -> Spaces:
+    """What an agent needs to know of an environment."""
+    inner = env.unwrapped if isinstance(env, gym.Env) else env
+    return Spaces(env.observation_space, env.action_space, getattr(inner, "normalisation", None))
 
 
 class Actions(NamedTuple):
@@ -137,8 +144,7 @@ def scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None) -> Scaling
             f"observation space is {space}: expected a Box of one axis; flatten it with a wrapper"
         )
     if bounds is None:
-        inner = env.unwrapped if isinstance(env, gym.Env) else env
-        bounds = getattr(inner, "normalisation", None)
+        bounds = spaces_of(env).normalisation
     if bounds is None:
         bounds = (space.low, space.high)
     try:

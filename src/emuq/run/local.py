@@ -47,8 +47,7 @@ class LocalProcesses:
 
         try:
             while len(busy) < self.workers and (job := following()) is not None:
-                workers.append(worker := self._start())
-                worker.pipe.send(job)
+                worker = self._give(job, None, workers)
                 busy[worker.pipe] = worker, job
             while busy:
                 for pipe in wait(list(busy)):
@@ -56,11 +55,8 @@ class LocalProcesses:
                     outcome = _receive(worker)
                     after = following(job)
                     if after is not None:
-                        if not worker.process.is_alive():
-                            workers.remove(worker)
-                            workers.append(worker := self._start())
                         # The next job starts before this one is recorded: nobody waits for the disk.
-                        worker.pipe.send(after)
+                        worker = self._give(after, worker, workers)
                         busy[worker.pipe] = worker, after
                     yield job, outcome
         finally:
@@ -72,6 +68,21 @@ class LocalProcesses:
                     worker.process.kill()
                     worker.process.join()
                 worker.pipe.close()
+
+    def _give(self, job: Job, worker: _Worker | None, workers: list[_Worker]) -> _Worker:
+        """The process that has the job now: `worker`, or a new one if that is none or has ended."""
+        if worker is not None:
+            try:
+                if worker.process.is_alive():
+                    worker.pipe.send(job)
+                    return worker
+            except (BrokenPipeError, ConnectionResetError):  # it ended at this very moment
+                pass
+            workers.remove(worker)
+            worker.pipe.close()
+        workers.append(worker := self._start())
+        worker.pipe.send(job)
+        return worker
 
     def _start(self) -> _Worker:
         ours, theirs = _SPAWN.Pipe()

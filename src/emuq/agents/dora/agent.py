@@ -49,13 +49,12 @@ class DORA(Agent):
         A box of actions becomes a grid, of the numbers of points that the paper's authors used; discrete
         actions stay as they are.
         """
-        given = {"actions_per_dimension": actions_per_dimension, **options}
+        points = actions_per_dimension or _COUNTS.get(_name(env), 3)
+        given = {"actions_per_dimension": points, **options}
         super().__init__(env, seed=seed, kappa=kappa, options=given)
         self.settings = check(options)
         self._scaling = scaling_of(env, None)
-        self.actions = grid(
-            actions_of(self.action_space), actions_per_dimension or _COUNTS.get(_name(env), 3)
-        )
+        self.actions = grid(actions_of(self.action_space), points)
         with double():
             self._state = core.init(self.settings, self.seed)
         self._index: Any = None

@@ -41,6 +41,7 @@ class EMUQ(Agent):
     """
 
     name: ClassVar[str] = "emuq"
+    may_be_nan: ClassVar[tuple[str, ...]] = ("score",)
 
     def __init__(
         self,

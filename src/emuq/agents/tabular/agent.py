@@ -105,6 +105,9 @@ class TabularAgent(Agent):
     def _action(self, action: jax.Array) -> int:
         return int(action) + self._first_action
 
+    def _parts(self) -> dict[str, Any]:
+        return {"exploration": self.exploration} if "exploration" in self.options else {}
+
     def _get_state(self) -> State:
         return self._state
 

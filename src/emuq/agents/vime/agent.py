@@ -27,7 +27,7 @@ from emuq.precision import double
 
 try:
     from emuq.agents.vime import core
-    from emuq.agents.vime.core import Batch, Info, Options, State
+    from emuq.agents.vime.core import Batch, Info, Options, Prior, State, Trust
 except ModuleNotFoundError as error:
     raise MissingExtra("optax", "baselines") from error
 
@@ -124,12 +124,15 @@ class VIME(Agent):
         self._state = state["core"]
         self._batch = Batch(*(np.array(part) for part in state["batch"]))
         self._filled, self._drawn = int(state["filled"]), int(state["drawn"])
+        if not self._filled < self.settings.batch:
+            raise InputError(f"filled is {self._filled}: expected less than the batch, {self.settings.batch}")
         self._refresh()
 
 
 def check(options: dict) -> Options:
     """The options, or an error that names the bad one."""
     chosen = options_of(Options, options)
+    chosen = chosen._replace(prior=Prior(*chosen.prior), trust=Trust(*chosen.trust))  # plain tuples in a file
     check_counts(chosen, "batch", "hidden", "updates", "minibatch", "pool")
     if chosen.pool < chosen.batch:
         raise InputError(f"pool is {chosen.pool}: expected at least the batch, {chosen.batch}")
