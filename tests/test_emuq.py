@@ -10,7 +10,7 @@ import pytest
 import emuq
 from cars import SMALL, car, weights
 from emuq import domains
-from emuq.agents.emuq import learn as core
+from emuq.agents.emuq import learn
 from emuq.agents.emuq.options import Options
 from emuq.errors import InputError
 from emuq.linear.features import state_part
@@ -40,7 +40,7 @@ def test_the_gymnasium_loop_equals_the_compiled_loop(kappa, block):
         )
         assert [e.length for e in agent.history][:whole] == lengths.tolist()
         assert [e.goal for e in agent.history][:whole] == goals.tolist()
-        ours, theirs = agent._state.data, compiled.carry.agent.data
+        ours, theirs = agent.whole_state().data, compiled.carry.agent.data
         np.testing.assert_allclose(ours.states[:400], theirs.states[i][:400], atol=1e-6)
 
 
@@ -74,12 +74,12 @@ def test_kappa_zero_acts_on_q_alone_and_infinity_on_u_alone():
     exploit, explore = actions(0.0), actions(float("inf"))
     assert np.any(exploit != explore)
     with double():
-        blocked = agent._state.blocked
+        blocked = agent.whole_state().blocked
         garbled = blocked.weights.at[:, 1].multiply(-3.0)
-        agent._state = agent._state._replace(blocked=blocked._replace(weights=garbled))
+        agent._runtime.replace(agent.whole_state()._replace(blocked=blocked._replace(weights=garbled)))
         np.testing.assert_array_equal(actions(0.0), exploit)
         garbled = blocked.weights.at[:, 0].multiply(-3.0)
-        agent._state = agent._state._replace(blocked=blocked._replace(weights=garbled))
+        agent._runtime.replace(agent.whole_state()._replace(blocked=blocked._replace(weights=garbled)))
         np.testing.assert_array_equal(actions(float("inf")), explore)
 
 
@@ -112,10 +112,10 @@ def test_room_doubles_and_nothing_is_lost(tmp_path):
     agent = car(capacity=256, kappa=1.0)
     agent.learn(episodes=3, progress=False)
     assert agent.num_transitions > 256
-    assert agent._state.data.capacity == 512
+    assert agent.whole_state().data.capacity == 512
     agent.save(tmp_path / "grown.emuq")
     again = emuq.EMUQ.load(tmp_path / "grown.emuq", agent.env)
-    np.testing.assert_array_equal(again._state.data.states, agent._state.data.states)
+    np.testing.assert_array_equal(again.whole_state().data.states, agent.whole_state().data.states)
 
 
 def test_it_solves_a_chain_that_chance_does_not():
@@ -222,11 +222,11 @@ def test_a_callback_stops_learning():
 def test_exploration_reward_falls_where_the_agent_has_been():
     agent = car(kappa=1.0)
     agent.learn(episodes=1, progress=False)
-    seen, unseen = agent._state.data.states[50].astype(float), jnp.array([0.95, 0.05])
-    features = agent._state.basis.features
+    seen, unseen = agent.whole_state().data.states[50].astype(float), jnp.array([0.95, 0.05])
+    features = agent.whole_state().basis.features
     with double():
         known, unknown = (
-            float(core.exploration_reward(agent._state, state_part(features, s), agent.settings))
+            float(learn.exploration_reward(agent.whole_state(), state_part(features, s), agent.settings))
             for s in (seen, unseen)
         )
     assert -1 <= known < unknown <= 0
@@ -236,9 +236,9 @@ def test_what_lies_outside_the_bounds_counts_as_at_them():
     bounds = (np.array([-0.6, -0.01]), np.array([-0.4, 0.01]))
     agent = car(kappa=1.0, observation_bounds=bounds)
     agent.learn(episodes=1, progress=False)
-    states = np.asarray(agent._state.data.states[: agent.num_transitions])
+    states = np.asarray(agent.whole_state().data.states[: agent.num_transitions])
     assert states.min() >= 0
     assert states.max() <= 1
     free = car(kappa=1.0, observation_bounds=bounds, clip=False)
     free.learn(episodes=1, progress=False)
-    assert np.asarray(free._state.data.states[: free.num_transitions]).max() > 1
+    assert np.asarray(free.whole_state().data.states[: free.num_transitions]).max() > 1

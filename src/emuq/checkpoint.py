@@ -21,7 +21,7 @@ from emuq.errors import InputError
 from emuq.precision import double
 
 FORMAT = "emuq-checkpoint"
-VERSION = 5
+VERSION = 6
 
 
 def write(path: str | os.PathLike, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:

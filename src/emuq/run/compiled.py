@@ -15,9 +15,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from emuq.agents.emuq import held
+from emuq.agents.emuq import contest, schedule
 from emuq.agents.emuq import learn as core
+from emuq.agents.emuq.act import act
 from emuq.agents.emuq.options import Options
+from emuq.agents.emuq.plan import plan
+from emuq.agents.emuq.state import State, draw_basis, init, streams
 from emuq.agents.episodes import reset_seed
 from emuq.agents.spaces import actions_of
 from emuq.domains.adapter import action_space
@@ -43,7 +46,7 @@ class Log(NamedTuple):
 class Carry(NamedTuple):
     """Everything that moves: the agent, the domain, the episode under way, the controller, the log."""
 
-    agent: core.State
+    agent: State
     domain: Any
     stream: jax.Array  # the key of the episode's steps
     observation: jax.Array
@@ -106,15 +109,15 @@ class Compiled:
                     self.used = 0
 
     def _next_plan(self) -> int:
-        due = self.options.next_plan(self.planned)
+        due = schedule.next_plan(self.options, self.planned)
         if due is None:
             raise InputError("plan_interval is None: seeds in lockstep plan by the number of steps")
         return due
 
     def _carry(self, seed: int, max_episodes: int) -> Carry:
-        basis_rng, key = core.streams(seed)
-        basis = core.draw_basis(basis_rng, self.options, len(self.domain.observation_low), self.actions)
-        agent = core.init(basis, self.options, key)
+        basis_rng, key = streams(seed)
+        basis = draw_basis(basis_rng, self.options, len(self.domain.observation_low), self.actions)
+        agent = init(basis, self.options, key)
         resets = jnp.asarray([reset_seed(seed, i) for i in range(max_episodes + 1)], jnp.int64)
         zeros = functools.partial(jnp.zeros, max_episodes + 1)
         log = Log(zeros(), zeros(jnp.int32), zeros(bool), zeros(), zeros(jnp.int32), jnp.zeros((), jnp.int32))
@@ -127,15 +130,15 @@ class Compiled:
 
     def _begin_one(self, carry: Carry) -> Carry:
         agent = core.begin(carry.agent, carry.observation)
-        return carry._replace(agent=agent, action=core.act(agent, carry.observation, self._kappa(carry)))
+        return carry._replace(agent=agent, action=act(agent, carry.observation, self._kappa(carry)))
 
     def _fold_one(self, carry: Carry) -> Carry:
         return carry._replace(agent=core.fold(carry.agent))
 
     def _plan_one(self, carry: Carry) -> Carry:
-        agent = core.plan(carry.agent, self._kappa(carry), self.options)
+        agent = plan(carry.agent, self._kappa(carry), self.options)
         # A plan at the very end of an episode comes before the next one's first action, as in `Agent.learn`.
-        first = core.act(agent, carry.observation, self._kappa(carry))
+        first = act(agent, carry.observation, self._kappa(carry))
         return carry._replace(agent=agent, action=jnp.where(carry.length == 0, first, carry.action))
 
     def _kappa(self, carry: Carry) -> jax.Array:
@@ -158,8 +161,8 @@ class Compiled:
         # The next episode, where this one is over.
         agent = agent._replace(data=transitions.end(agent.data, over))
         if self.options.hold:
-            settled = core.settled(agent, length, step.goal, kappa == 0, self.options)
-            agent = agent._replace(held=held.when(over, settled, agent.held))
+            judged = core.judged(agent, length, step.goal, kappa == 0, self.options)
+            agent = agent._replace(contest=contest.when(over, judged, agent.contest))
         i = carry.log.count
         controller = carry.controller
         updated = self.controller.update(controller, Outcome(total, step.goal))
@@ -176,7 +179,7 @@ class Compiled:
             jnp.where(over, jax.random.key_data(stream), jax.random.key_data(carry.stream))
         )
         agent = agent._replace(start=jnp.where(over, observation, agent.start))
-        action = core.act(agent, observation, self._kappa(carry._replace(controller=controller)))
+        action = act(agent, observation, self._kappa(carry._replace(controller=controller)))
         length, total = jnp.where(over, 0, length), jnp.where(over, 0.0, total)
         return Carry(
             agent, state, stream, observation, action, length, total, controller, carry.reset_seeds, log
