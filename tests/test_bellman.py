@@ -173,23 +173,34 @@ def test_an_own_argmax_for_q_is_not_the_balanced_one(rng):
 
 
 @pytest.mark.parametrize("end", ["reset", "state", "zero"])
-def test_terminal_transitions_end_q_and_only_stop_u_if_told(end, rng):
-    options = Options(features=20, capacity=256, exploration_end=end, precision="double")
+def test_after_a_terminal_state_q_stops_and_u_goes_on_where_it_is_told(end, rng):
+    """One transition: m_U = S phi t, so that t = r^e(s') + gamma phi(s', a*)'S phi t can be solved for t."""
+    options = Options(
+        features=20, capacity=256, exploration_end=end, precision="double", sweeps=5000, tolerance=1e-13,
+        exploration_discount=0.9, fresh=False,
+    )  # fmt: skip
     actions = Actions(np.eye(2), np.eye(2), np.full(2, 0.5), True, np.zeros(1), np.ones(1))
     basis = draw_basis(rng, options, 1, actions)
     state = learn.begin(init(basis, options, jax.random.key(0)), jnp.array([0.1]))
+    here, action = jnp.array([0.2]), jnp.array([1.0, 0.0])
     state = learn.observe(
-        state, jnp.array([0.2]), jnp.array([1.0, 0.0]), jnp.asarray(1.0), jnp.array([0.9]), jnp.asarray(True),
-        jnp.asarray(1.0), options,
-    )  # fmt: skip
-    assert float(state.data.next_states[0, 0]) == pytest.approx(0.1 if end == "reset" else 0.9)
+        state, here, action, jnp.asarray(1.0), jnp.array([0.9]), jnp.asarray(True), jnp.asarray(1.0), options
+    )
+    after = np.float32(0.1 if end == "reset" else 0.9)  # data are in single precision
+    assert float(state.data.next_states[0, 0]) == after
     planned = plan(state, jnp.asarray(1.0), options)
-    q, u, _ = act.values(planned, jnp.array([[0.2]]), jnp.array([[1.0, 0.0]]))
+    q, u, _ = act.values(planned, here[None], action[None])
     assert float(q[0]) == pytest.approx(1.0, abs=0.05)
-    following = state_part(basis.features, planned.data.next_states[0])
-    r_e = float(learn.exploration_reward(learn.fold(planned), following, options))
-    if end == "zero":
-        assert float(u[0]) == pytest.approx(r_e, abs=0.05)
+    phi = basis.features(state.data.states[0].astype(float), action)
+    gain = planned.covariance @ phi  # beta = 1
+    ahead = np.array([[float(after)]] * 2), np.eye(2)
+    next_q, next_u, _ = act.values(planned, *ahead)
+    best = int(np.argmax(next_q + next_u))
+    r_e = float(learn.exploration_reward(planned, state_part(basis.features, ahead[0][0]), options))
+    goes_on = 0.0 if end == "zero" else 0.9
+    target = r_e / (1 - goes_on * float(basis.features(*ahead)[best] @ gain))
+    assert target < 1.5 * r_e or end == "zero"  # what comes after weighs in
+    assert float(u[0]) == pytest.approx(float(phi @ gain) * target, abs=1e-5)
 
 
 def test_a_reset_costs_what_waiting_costs():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import gymnasium as gym
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +15,9 @@ from cars import SMALL, car, weights
 from emuq import domains
 from emuq.agents.emuq import learn
 from emuq.agents.emuq.options import Options
+from emuq.agents.episodes import Transition
 from emuq.errors import InputError
+from emuq.history import History
 from emuq.linear.features import state_part
 from emuq.precision import double
 from emuq.run.compiled import Compiled
@@ -83,29 +88,88 @@ def test_kappa_zero_acts_on_q_alone_and_infinity_on_u_alone():
         np.testing.assert_array_equal(actions(float("inf")), explore)
 
 
-def test_kappa_turns_between_any_two_steps():
-    agent = car(kappa=1.0)
+def with_random_q(agent):
+    """The agent with some Q, which a car that never met the goal has not."""
+    with double():
+        state = agent.whole_state()
+        q = np.random.default_rng(0).normal(scale=3.0, size=len(state.blocked.weights))
+        blocked = state.blocked._replace(weights=state.blocked.weights.at[:, 0].set(q))
+        agent._runtime.replace(state._replace(blocked=blocked))
+    return agent
+
+
+def test_kappa_turned_between_two_steps_bears_on_the_next_action():
+    agent = with_random_q(car(kappa=1.0, hold=False, fresh=False, plan_interval=None))
+    taken, expected, other = [], [], []
 
     def turn(event):
         if event.kind == "step":
-            event.agent.kappa = 0.0 if event.agent.kappa else 1.0
+            taken.append(event.transition.action[0])
+            observation, turned = event.transition.next_observation, 1.0 - agent.kappa
+            expected.append(agent.predict(observation)[0][0])
+            other.append(agent.predict(observation, kappa=turned)[0][0])
+            agent.kappa = turned
 
-    agent.learn(episodes=1, callback=turn, progress=False)
-    assert agent.num_transitions == agent.history[-1].steps
+    agent.learn(steps=40, callback=turn, progress=False)
+    assert taken[1:] == expected[:-1]
+    assert sum(a != b for a, b in zip(expected, other, strict=True)) > 10  # it is kappa that decides
 
 
 def test_greedy_action_is_the_best_candidate():
     agent = car(kappa=0.7, hold=False)
     agent.learn(episodes=1, progress=False)
-    observation = np.array([-0.5, 0.01])
+    with_random_q(agent)
     low, high, candidates = agent._actions.low, agent._actions.high, agent._actions.candidates
     grid = low + candidates * (high - low)
-    q, u, variance = agent.values(np.tile(observation, (len(grid), 1)), grid)
-    action, none = agent.predict(observation)
-    assert none is None
-    np.testing.assert_allclose(action, grid[np.argmax(q + 0.7 * u)])
-    assert np.all((variance > 0) & (variance <= 1 / agent.settings.prior_precision))
-    assert np.all(u < 0)
+    best = []
+    for observation in np.random.default_rng(1).uniform([-1.2, -0.07], [0.6, 0.07], (30, 2)):
+        q, u, variance = agent.values(np.tile(observation, (len(grid), 1)), grid)
+        action, none = agent.predict(observation)
+        assert none is None
+        np.testing.assert_allclose(action, grid[np.argmax(q + 0.7 * u)])
+        assert np.all((variance > 0) & (variance <= 1 / agent.settings.prior_precision))
+        best.append([np.argmax(x) for x in (q + 0.7 * u, q, u)])
+    both, q_alone, u_alone = np.array(best).T
+    assert np.any((both != q_alone) & (both != u_alone))  # a kappa that was ignored would show
+
+
+def test_a_transition_is_followed_through_seven_files():
+    """Project files that one `_start` and one `_advance` go through, once all is compiled.
+
+    A transition that folds, one that plans and one that does neither; drawing features is another story.
+    """
+    root, files, plans = str(Path(emuq.__file__).parent), set(), []
+    agent = car(kappa=1.0, block=8)
+    agent.learn(episodes=2, progress=False)
+    agent.kappa = 0.0
+    agent.learn(episodes=2, progress=False)
+    env = agent.env
+    observation, _ = env.reset(seed=0)
+
+    def watch(frame, event, _):
+        if event == "call" and frame.f_code.co_filename.startswith(root):
+            files.add(frame.f_code.co_filename)
+
+    def watched(call, *given):
+        sys.setprofile(watch)
+        try:
+            return call(*given)
+        finally:
+            sys.setprofile(None)
+
+    last = agent.history[-1]._replace(goal=True)  # no features are drawn after an episode that exploited well
+    agent.history = History([*agent.history[:-1], last])
+    before = agent.whole_state().basis.features.state_frequencies
+    action = watched(agent._start, observation)
+    for _ in range(60):
+        following, reward, terminated, truncated, _ = env.step(action)
+        given = Transition(observation, action, float(reward), following, terminated, truncated, False)
+        planned = agent.planned
+        action, observation = watched(agent._advance, given), following
+        plans.append(agent.planned > planned)
+    assert 0 < sum(plans) < 40
+    np.testing.assert_array_equal(before, agent.whole_state().basis.features.state_frequencies)
+    assert len(files) <= 7, sorted(files)
 
 
 def test_room_doubles_and_nothing_is_lost(tmp_path):
@@ -126,10 +190,9 @@ def test_it_solves_a_chain_that_chance_does_not():
     assert chance.learn(episodes=4, until="goal", progress=False).first_goal is None
 
 
-def test_paper_preset_has_table_2s_parameters():
+def test_the_paper_preset_is_algorithm_2():
     agent = emuq.EMUQ(gym.make("emuq/MountainCar-v0"), preset="paper")
     settings = agent.settings
-    assert (settings.features, settings.prior_precision, settings.action_lengthscale) == (300, 0.1, 10.0)
     assert (settings.plan_interval, settings.q_policy, settings.mixture) == (None, "balanced", 0.0)
     assert agent.kappa == 1.0
 
