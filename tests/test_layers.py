@@ -93,7 +93,7 @@ def test_pure_functions_know_no_thread_and_no_loop(name):
 def test_only_the_agent_knows_gymnasium_and_only_the_runtime_has_a_thread():
     for name, path in emuq_room().items():
         found = {imported.split(".")[0] for imported in imports(path)}
-        assert ("gymnasium" in found) == (name == "agent"), name
+        assert "gymnasium" not in found or name == "agent", name
         assert ("concurrent" in found) == (name == "runtime"), name
 
 

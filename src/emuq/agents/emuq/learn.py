@@ -1,7 +1,9 @@
 """What an agent learns from a transition, as pure functions of its state (Algorithm 2, lines 7 to 12).
 
-    begin -> State;    observe(state, transition) = update and store -> State;    fold -> State;    finish ->
-    State
+    begin     an episode begins
+    observe   a transition: `update` of S, m_Q and m_U, and `store` among the data
+    fold      S takes in the updates that wait
+    finish    an episode is over, and its policy is judged by it
 
 An observation costs two matrix-vector products: S phi, for the update of the posterior, and T z, for the
 exploration reward in closed form. The rank-1 terms of S wait until `fold` takes many of them in at once.
