@@ -46,8 +46,8 @@ def make_env(name: str) -> Any:
 
 def run(args: argparse.Namespace) -> int:
     from emuq.agents.emuq.agent import EMUQ
-    from emuq.agents.registry import make_agent
     from emuq.errors import InputError
+    from emuq.experiments.presets import make_agent
     from emuq.plot import learning_curve, value_map
 
     if args.episodes < 1:

@@ -1,4 +1,4 @@
-"""DORA: exploration values E as generalised counts, on discretised actions (see `core`).
+"""DORA: exploration values E as generalised counts, on discretised actions (see `dora.core`).
 
 agent = emuq.DORA(env, seed=0)                  # additive bonus, as in the paper's comparison
 agent = emuq.DORA(env, variant="lll", seed=0)   # its authors' own choice of actions
@@ -26,9 +26,6 @@ from emuq.history import Episode
 from emuq.kappa import Controller
 from emuq.precision import double
 
-# Actions along each dimension in the authors' comparison; 3 elsewhere.
-_COUNTS = {"SinglePendulum": 5, "CartpoleSwingUp": 2}
-
 
 class DORA(Agent):
     """Tile coding, Q-learning, and E-values that say where little is known."""
@@ -39,22 +36,20 @@ class DORA(Agent):
         self,
         env: gym.Env | Spaces,
         *,
-        actions_per_dimension: int | None = None,
+        actions_per_dimension: int = 3,
         kappa: float | Controller = 1.0,
         seed: int = 0,
         **options: Any,
     ) -> None:
         """`options` are the fields of `emuq.agents.dora.core.Options`.
 
-        A box of actions becomes a grid, of the numbers of points that the paper's authors used; discrete
-        actions stay as they are.
+        A box of actions becomes a grid of so many along each dimension; discrete actions stay as they are.
         """
-        points = actions_per_dimension or _COUNTS.get(_name(env), 3)
-        given = {"actions_per_dimension": points, **options}
+        given = {"actions_per_dimension": actions_per_dimension, **options}
         super().__init__(env, seed=seed, kappa=kappa, options=given)
         self.settings = check(options)
         self._scaling = scaling_of(env, None)
-        self.actions = grid(actions_of(self.action_space), points)
+        self.actions = grid(actions_of(self.action_space), actions_per_dimension)
         with double():
             self._state = core.init(self.settings, self.seed)
         self._index: Any = None
@@ -133,11 +128,6 @@ def check(options: dict) -> Options:
     check_shares(chosen, "rate", "discount", "e_rate", "e_discount")
     check_counts(chosen, "tilings", "tiles", "memory")
     return chosen
-
-
-def _name(env: gym.Env | Spaces) -> str:
-    spec = env.spec if isinstance(env, gym.Env) else None
-    return spec.name if spec is not None and spec.namespace == "emuq" else ""
 
 
 # Compiled once for all agents of the same options and shapes.
