@@ -15,6 +15,7 @@ import numpy as np
 
 from emuq import checkpoint, dispatch
 from emuq.agents.episodes import Callback, Event, Transition, reset_seed, rollout
+from emuq.agents.recipe import recipe
 from emuq.agents.spaces import Spaces
 from emuq.errors import InputError
 from emuq.history import Episode, History
@@ -210,7 +211,7 @@ class Agent(abc.ABC):
             "seed": self.seed,
             "kappa": to_json(self._controller),
             "history": self.history.to_dict(),
-            "env": self.env.spec.id if self.env is not None and self.env.spec is not None else None,
+            **recipe(self.env),
         }
         checkpoint.write(path, checkpoint.flatten(state), meta)
 

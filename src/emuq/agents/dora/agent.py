@@ -20,7 +20,7 @@ from emuq.agents.dora import core
 from emuq.agents.dora.core import Options, State
 from emuq.agents.episodes import Transition
 from emuq.agents.option_checks import check_counts, check_shares, options_of
-from emuq.agents.spaces import Actions, Spaces, actions_of, from_index, scaling_of
+from emuq.agents.spaces import Actions, Spaces, actions_of, from_index, plain, scaling_of
 from emuq.errors import InputError, finite
 from emuq.history import Episode
 from emuq.kappa import Controller
@@ -40,6 +40,7 @@ class DORA(Agent):
         env: gym.Env | Spaces,
         *,
         actions_per_dimension: int | None = None,
+        observation_bounds: tuple[Any, Any] | None = None,
         kappa: float | Controller = 1.0,
         seed: int = 0,
         **options: Any,
@@ -49,10 +50,11 @@ class DORA(Agent):
         A box of actions becomes a grid, of the numbers of points that the paper's authors used; discrete
         actions stay as they are.
         """
-        given = {"actions_per_dimension": actions_per_dimension, **options}
+        bounds = plain(observation_bounds)
+        given = {"actions_per_dimension": actions_per_dimension, "observation_bounds": bounds, **options}
         super().__init__(env, seed=seed, kappa=kappa, options=given)
         self.settings = check(options)
-        self._scaling = scaling_of(env, None)
+        self._scaling = scaling_of(env, observation_bounds)
         self.actions = grid(
             actions_of(self.action_space), actions_per_dimension or _COUNTS.get(_name(env), 3)
         )
