@@ -181,7 +181,7 @@ class Kept:
                 f"the {self.episodes} episodes before are safe there" if self.episodes else "nothing is lost"
             )
             raise InputError(
-                f"cannot write to {self._folder} ({reason}): {what}; make room, or give another --out"
+                f"cannot write to {self._folder} ({reason}): {what}; make room, or choose another folder"
             ) from error
         self.episodes = len(agent.history)
 
