@@ -30,6 +30,7 @@ def test_train_resume_and_evaluate(tmp_path, capsys):
         (["train", "Chain", "--agent", "nobody"], "no agent 'nobody'"),
         (["train", "Chain", "--episodes", "0"], "--episodes is 0"),
         (["train"], "no environment given"),
+        (["train", "Taxi", "--kappa", "-1"], "kappa"),
         (["train", "Chain", "--kappa", "-1"], "kappa"),
         (["train", "Chain", "--out", "/dev/null/x"], "/dev/null/x"),
         (["train", "--resume", "nowhere"], "no checkpoint at nowhere"),

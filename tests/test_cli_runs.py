@@ -72,6 +72,7 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_saved(saves, kept, tmp_path,
     assert told.out == ""
     assert told.err.count("\n") == 1
     assert "No space left on device" in told.err
+    assert (f"the {kept} episodes before are safe" if kept else "nothing is lost") in told.err
     if kept is not None:
         for text in ("history.json", "agent.emuq"):
             assert (tmp_path / text).stat().st_size > 0
@@ -84,7 +85,7 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_saved(saves, kept, tmp_path,
 def test_an_answer_that_cannot_be_written_is_one_line():
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "emuq.cli", "envs", "--json"],
+            [sys.executable, "-m", "emuq.cli", "envs"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

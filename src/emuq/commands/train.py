@@ -79,8 +79,10 @@ def bound(text: str) -> list[float] | float:
 def run(args: argparse.Namespace) -> int:
     if args.episodes < 1:
         raise InputError(f"--episodes is {args.episodes}: expected a whole number from 1")
-    folder, agent = _begin(args) if args.resume is None else _resume(args)
+    folder, agent, notes = _begin(args) if args.resume is None else _resume(args)
     learned = Kept(agent, folder)
+    for text in notes:  # not before all that could be refused was accepted: an error is one line
+        note(text)
     try:
         agent.learn(episodes=args.episodes, callback=learned)
     except KeyboardInterrupt:
@@ -97,8 +99,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _begin(args: argparse.Namespace) -> tuple[Path, Any]:
-    """A new run."""
+def _begin(args: argparse.Namespace) -> tuple[Path, Any, list[str]]:
+    """A new run: its folder, its agent, what to say about it."""
     from emuq.agents.registry import AGENTS, agent_class, make_agent
 
     if args.env is None:
@@ -111,20 +113,21 @@ def _begin(args: argparse.Namespace) -> tuple[Path, Any]:
     if args.agent is not None:
         agent_class(args.agent)
     env = environments.make(args.env, dict(args.env_options))
-    name = _chosen(args.agent, args.env, env)
+    name, notes = _chosen(args.agent, args.env, env)
     options = {"kappa": args.kappa, "observation_bounds": args.observation_bounds}
     if AGENTS[name].kind != "vectors" and options.pop("observation_bounds") is not None:
-        note(f"--observation-bounds made no difference: {name} does not scale observations")
+        notes.append(f"--observation-bounds made no difference: {name} does not scale observations")
     given = {option: value for option, value in options.items() if value is not None}
     try:
-        return folder, make_agent(name, env, seed=SEED if args.seed is None else args.seed, **given)
+        agent = make_agent(name, env, seed=SEED if args.seed is None else args.seed, **given)
     except InputError as error:
         told = str(error).replace("observation_bounds=(low, high)", "--observation-bounds LOW HIGH")
         raise InputError(told) from None
+    return folder, agent, notes
 
 
-def _chosen(agent: str | None, place: str, env: Any) -> str:
-    """The agent's name: the one given, if it fits the environment, or the first that does."""
+def _chosen(agent: str | None, place: str, env: Any) -> tuple[str, list[str]]:
+    """The agent's name: the one given, if it fits the environment, or the first that does, which is said."""
     from emuq.agents.registry import AGENTS, fitting, misfit
 
     fit = fitting(env)
@@ -132,15 +135,14 @@ def _chosen(agent: str | None, place: str, env: Any) -> str:
     if agent is not None:
         if reason is not None:
             raise InputError(f"{agent} does not fit {place}: {reason}. Agents that fit: {', '.join(fit)}")
-        return agent
-    if len(fit) > 1:
-        note(f"the agent is {fit[0]} (--agent takes others that fit: {', '.join(fit[1:])})")
-    else:
-        note(f"the agent is {fit[0]}, which learns nothing, for no other fits: {reason}")
-    return fit[0]
+        return agent, []
+    others = f" (--agent takes others that fit: {', '.join(fit[1:])})"
+    if fit[0] == "random":
+        others = f", which learns nothing, for no other fits: {reason}"
+    return fit[0], [f"the agent is {fit[0]}{others}"]
 
 
-def _resume(args: argparse.Namespace) -> tuple[Path, Any]:
+def _resume(args: argparse.Namespace) -> tuple[Path, Any, list[str]]:
     """A run that is there already."""
     kept = {
         "agent": args.agent,
@@ -148,13 +150,13 @@ def _resume(args: argparse.Namespace) -> tuple[Path, Any]:
         "out": args.out,
         "observation-bounds": args.observation_bounds,
     }
-    if ignored := [f"--{name}" for name, value in kept.items() if value is not None]:
-        note(f"{', '.join(ignored)} made no difference: a run that goes on keeps its own")
+    ignored = ", ".join(f"--{name}" for name, value in kept.items() if value is not None)
+    notes = [f"{ignored} made no difference: a run that goes on keeps its own"] if ignored else []
     how = f"emuq train ENV --resume {args.resume}"
     agent = load(args.resume / CHECKPOINT, args.env, dict(args.env_options), how)
     if args.kappa is not None:
         agent.kappa = args.kappa
-    return args.resume, agent
+    return args.resume, agent, notes
 
 
 class Kept:
