@@ -83,13 +83,10 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_saved(saves, kept, tmp_path,
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_an_answer_that_cannot_be_written_is_one_line():
+    command = [sys.executable, "-m", "emuq.cli", "envs"]
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "emuq.cli", "envs"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=buffered)
     assert done.returncode == 2
     assert done.stderr == "emuq: cannot read or write (No space left on device)\n"
 
