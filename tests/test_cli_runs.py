@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -79,6 +80,20 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_saved(saves, kept, tmp_path,
         assert len(json.loads((tmp_path / "history.json").read_text())["length"]) == kept
         assert main(["train", "--resume", str(tmp_path), "--episodes", "1", "--json"]) == 0
         assert len(json.loads(capsys.readouterr().out)["length"]) == kept + 1
+
+
+def test_a_disk_without_room_for_anything_is_one_line(tmp_path):
+    command = [sys.executable, "-m", "emuq.cli", "train", "Taxi", "--out", str(tmp_path / "run")]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "File too large" in done.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")

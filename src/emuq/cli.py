@@ -7,6 +7,7 @@ import importlib
 import os
 import re
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -20,7 +21,8 @@ class Formatter(argparse.ArgumentDefaultsHelpFormatter):
     """Defaults in `--help`, except where the default is empty and says nothing; examples line by line."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
-        return action.help if action.default in (None, False, []) else super()._get_help_string(action)
+        empty = action.default is None or action.default is False or action.default == []  # but 0 is shown
+        return action.help if empty else super()._get_help_string(action)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return text if "\n" in text else super()._fill_text(text, width, indent)
@@ -79,7 +81,9 @@ def _keep_compiled() -> None:
     from emuq import cache
 
     if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
-        with suppress(InputError):  # it only saves time
+        # It only saves time: where it cannot be read or written, it is done without.
+        warnings.filterwarnings("ignore", message=".*persistent compilation cache")
+        with suppress(InputError):
             cache.enable()
 
 

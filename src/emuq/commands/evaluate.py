@@ -16,7 +16,9 @@ def register(subparsers) -> None:
         help="run a saved agent, exploiting or exploring",
         description="Runs a saved agent on starts that it has not learned from. It learns nothing here.",
     )
-    parser.add_argument("checkpoint", type=Path, help="a file written by save() or emuq train, or its folder")
+    parser.add_argument(
+        "checkpoint", type=Path, metavar="RUN", help="a folder of emuq train, or a file written by save()"
+    )
     parser.add_argument(
         "--kappa",
         type=float,
