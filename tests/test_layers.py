@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1] / "src" / "emuq"
 # A module or a package may import from layers of a lower number, and from its own.
 LAYERS = {
     **dict.fromkeys(("errors", "files", "precision", "dispatch", "history"), 0),
-    **dict.fromkeys(("linear", "checkpoint", "progress", "domains"), 1),
+    **dict.fromkeys(("linear", "checkpoint", "cache", "compiling", "progress", "domains"), 1),
     "planning": 2,
     **dict.fromkeys(("exploration", "kappa"), 2),
     "agents": 3,

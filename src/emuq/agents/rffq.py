@@ -20,7 +20,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
-from emuq.agents.spaces import Actions, Spaces, actions_of, from_index, scaling_of
+from emuq.agents.spaces import Actions, Spaces, actions_of, from_index, plain, scaling_of
 from emuq.agents.ties import argmax_by_uniform
 from emuq.errors import InputError, finite
 from emuq.history import Episode
@@ -170,15 +170,17 @@ class RFFQ(Agent):
         epsilon: float = 0.1,
         discount: float = 0.99,
         ties: Literal["random", "first"] = "random",
+        observation_bounds: tuple[Any, Any] | None = None,
         kappa: float | Controller = 0.0,
         seed: int = 0,
     ) -> None:
         options = Options(
             basis, features, order, state_lengthscale, action_lengthscale, rate, epsilon, discount, ties
         )
-        super().__init__(env, seed=seed, kappa=kappa, options=options._asdict())
+        given = {"observation_bounds": plain(observation_bounds), **options._asdict()}
+        super().__init__(env, seed=seed, kappa=kappa, options=given)
         self._rffq = check(options)
-        self._scaling = scaling_of(env, None)
+        self._scaling = scaling_of(env, observation_bounds)
         self._actions = actions_of(self.action_space)
         with double():
             self._basis, self._state = init(options, self.seed, self._scaling.dim, self._actions)

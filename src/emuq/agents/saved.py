@@ -13,6 +13,7 @@ import numpy as np
 
 from emuq import checkpoint
 from emuq.agents import described, sizes
+from emuq.agents.recipe import recipe
 from emuq.agents.spaces import Spaces
 from emuq.checkpoint import Checkpoint, Declared
 from emuq.errors import InputError
@@ -43,14 +44,13 @@ def arrays_of(agent: Agent) -> dict[str, np.ndarray]:
 
 def meta_of(agent: Agent) -> dict[str, Any]:
     """The rest: how the agent was made, and for what."""
-    spec = agent.env.spec if agent.env is not None else None
     return {
         "agent": agent.name,
         "options": options_of(agent),
         "seed": agent.seed,
         "kappa": to_json(agent.controller),
         "spaces": described.describe(agent.spaces, getattr(agent, "_scaling", None)),
-        "env": None if spec is None else spec.id,
+        **recipe(agent.env),
     }
 
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import platform
 import signal
 import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from typing import NamedTuple
 
+from emuq import cache
 from emuq.run.jobs import Job, Outcome, died, perform
 from emuq.run.provenance import cores
 from emuq.run.queue import Queue, domain
@@ -87,7 +86,7 @@ class LocalProcesses:
     def _start(self) -> _Worker:
         ours, theirs = _SPAWN.Pipe()
         process = _SPAWN.Process(target=_serve, args=(theirs,), daemon=True)
-        with _environment(threads(self.threads) | compile_cache()), _ignoring_interrupts():
+        with _environment(threads(self.threads) | cache.variables(self.threads)), _ignoring_interrupts():
             process.start()
         theirs.close()
         return _Worker(process, ours)
@@ -97,17 +96,6 @@ def threads(number: int) -> dict[str, str]:
     """The environment that keeps a process to `number` threads: BLAS's, OpenMP's and XLA's (NPROC)."""
     names = ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     return dict.fromkeys(names, str(number))
-
-
-def compile_cache() -> dict[str, str]:
-    """A folder where processes share what they compiled, so that each program is compiled once a machine."""
-    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
-        return {}
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return {
-        "JAX_COMPILATION_CACHE_DIR": str(caches / "emuq" / f"xla-{platform.node()}"),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
-    }
 
 
 @contextmanager

@@ -8,9 +8,10 @@ import time
 from collections.abc import Generator
 from typing import Any
 
+from emuq import cache
 from emuq.errors import InputError, MissingExtra
 from emuq.run.jobs import Job, Outcome, died, perform
-from emuq.run.local import compile_cache, threads
+from emuq.run.local import threads
 from emuq.run.queue import Queue
 
 RETRIES = 5  # attempts after a node or a worker process is lost
@@ -33,7 +34,7 @@ class Ray:
         options: dict[str, Any] = {
             "num_cpus": self.threads,
             "max_retries": RETRIES,
-            "runtime_env": {"env_vars": threads(self.threads) | compile_cache()},
+            "runtime_env": {"env_vars": threads(self.threads) | cache.variables(self.threads)},
         }
         remote = ray.remote(**options)(perform)
         pending = {remote.remote(job): job for job in jobs}

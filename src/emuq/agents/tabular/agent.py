@@ -52,7 +52,7 @@ class TabularAgent(Agent):
             "freeze": bool(freeze),
         }
         super().__init__(env, seed=seed, kappa=kappa, options=options)
-        self._sizes = _sizes(self.observation_space)
+        self._sizes = sizes_of(self.observation_space)
         if not isinstance(self.action_space, gym.spaces.Discrete):
             raise InputError(f"the action space is {self.action_space}: tabular agents expect a Discrete one")
         self._first_action = int(self.action_space.start)
@@ -163,7 +163,7 @@ class EpsilonGreedy(TabularAgent):
         self.options["epsilon"] = epsilon
 
 
-def _sizes(space: gym.Space) -> list[tuple[int, int]]:
+def sizes_of(space: gym.Space) -> list[tuple[int, int]]:
     """(size, first value) of each part of a discrete space."""
     if isinstance(space, gym.spaces.Discrete):
         return [(int(space.n), int(space.start))]
@@ -172,5 +172,5 @@ def _sizes(space: gym.Space) -> list[tuple[int, int]]:
     if isinstance(space, gym.spaces.MultiBinary):
         return [(2, 0)] * int(np.prod(space.shape))
     if isinstance(space, gym.spaces.Tuple) and all(isinstance(part, gym.spaces.Discrete) for part in space):
-        return [size for part in space for size in _sizes(part)]
+        return [size for part in space for size in sizes_of(part)]
     raise InputError(f"the observation space is {space}: tabular agents expect a discrete one")

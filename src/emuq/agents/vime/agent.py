@@ -19,7 +19,7 @@ import numpy as np
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
 from emuq.agents.option_checks import check_added, check_counts, check_shares, options_of
-from emuq.agents.spaces import Spaces, actions_of, scaling_of
+from emuq.agents.spaces import Spaces, actions_of, plain, scaling_of
 from emuq.errors import InputError, MissingExtra, finite
 from emuq.history import Episode
 from emuq.kappa import Controller
@@ -40,12 +40,19 @@ class VIME(Agent):
     name: ClassVar[str] = "vime"
 
     def __init__(
-        self, env: gym.Env | Spaces, *, kappa: float | Controller = 1.0, seed: int = 0, **options: Any
+        self,
+        env: gym.Env | Spaces,
+        *,
+        observation_bounds: tuple[Any, Any] | None = None,
+        kappa: float | Controller = 1.0,
+        seed: int = 0,
+        **options: Any,
     ) -> None:
         """`options` are the fields of `emuq.agents.vime_core.Options`."""
-        super().__init__(env, seed=seed, kappa=kappa, options=dict(options))
+        given = {"observation_bounds": plain(observation_bounds), **options}
+        super().__init__(env, seed=seed, kappa=kappa, options=given)
         self.settings = check(options)
-        self._scaling, self._actions = scaling_of(env, None), actions_of(self.action_space)
+        self._scaling, self._actions = scaling_of(env, observation_bounds), actions_of(self.action_space)
         if self._actions.discrete:
             raise InputError(f"the action space is {self.action_space}: VIME expects a Box")
         with double():
