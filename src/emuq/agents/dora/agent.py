@@ -20,7 +20,7 @@ from emuq.agents.dora import core
 from emuq.agents.dora.core import Options, State
 from emuq.agents.episodes import Transition
 from emuq.agents.option_checks import check_counts, check_shares, options_of
-from emuq.agents.spaces import Actions, Spaces, actions_of, from_index, scaling_of
+from emuq.agents.spaces import Actions, EnvLike, Spaces, actions_of, as_env, from_index, plain, scaling_of
 from emuq.errors import InputError, finite
 from emuq.history import Episode
 from emuq.kappa import Controller
@@ -37,9 +37,10 @@ class DORA(Agent):
 
     def __init__(
         self,
-        env: gym.Env | Spaces,
+        env: EnvLike,
         *,
         actions_per_dimension: int | None = None,
+        observation_bounds: tuple[Any, Any] | None = None,
         kappa: float | Controller = 1.0,
         seed: int = 0,
         **options: Any,
@@ -49,10 +50,12 @@ class DORA(Agent):
         A box of actions becomes a grid, of the numbers of points that the paper's authors used; discrete
         actions stay as they are.
         """
-        given = {"actions_per_dimension": actions_per_dimension, **options}
+        bounds = plain(observation_bounds)
+        given = {"actions_per_dimension": actions_per_dimension, "observation_bounds": bounds, **options}
+        env = as_env(env)
         super().__init__(env, seed=seed, kappa=kappa, options=given)
         self.settings = check(options)
-        self._scaling = scaling_of(env, None)
+        self._scaling = scaling_of(env, observation_bounds)
         self.actions = grid(
             actions_of(self.action_space), actions_per_dimension or _COUNTS.get(_name(env), 3)
         )

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-import gymnasium as gym
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -26,7 +25,7 @@ from emuq.agents.emuq import step
 from emuq.agents.emuq.folding import Folding
 from emuq.agents.emuq.options import Options, domain_of, resolve
 from emuq.agents.episodes import Transition, check_finite
-from emuq.agents.spaces import Scaling, Spaces, actions_of, from_index, plain, scaling_of, to_unit
+from emuq.agents.spaces import EnvLike, Scaling, actions_of, as_env, from_index, plain, scaling_of, to_unit
 from emuq.errors import InputError, finite
 from emuq.history import Episode
 from emuq.kappa import Controller, UntilGoal
@@ -44,7 +43,7 @@ class EMUQ(Agent):
 
     def __init__(
         self,
-        env: gym.Env | Spaces,
+        env: EnvLike,
         *,
         preset: str = "default",
         seed: int = 0,
@@ -58,6 +57,7 @@ class EMUQ(Agent):
         `options` are the fields of `emuq.agents.emuq_options.Options`, each replacing the preset's.
         `observation_bounds` scale observations to [0, 1]; the space's own are used where they are finite.
         """
+        env = as_env(env)
         given = {"preset": preset, "observation_bounds": plain(observation_bounds), **options}
         if kappa is None:
             kappa = UntilGoal() if preset == "default" else 1.0
@@ -106,6 +106,10 @@ class EMUQ(Agent):
     @property
     def num_transitions(self) -> int:
         return self._count
+
+    @property
+    def exploration_range(self) -> float:
+        return -self.settings.rules.u_bounds[0]
 
     @property
     def planned(self) -> int:
