@@ -79,7 +79,12 @@ def as_callback(given: Callback | Sequence[Callback] | None) -> Callback | None:
             )
     if not several:
         return None
-    return lambda event: False not in [one(event) for one in several]
+
+    def tell(event: Event) -> bool:
+        answers = [one(event) for one in several]
+        return not any(answer is False for answer in answers)
+
+    return tell
 
 
 def reset_seed(seed: int, *stream: int, test: bool = False) -> int:

@@ -71,22 +71,20 @@ class TabularAgent(Agent):
     def _index(self, observation: Any) -> int:
         parts, index = np.ravel(np.asarray(observation)), 0
         if parts.dtype.kind not in "iub" or len(parts) != len(self._sizes):
-            raise InputError(
-                f"observation is {quoted(observation)}: expected one in {self.observation_space}"
-            )
-        for value, (size, start) in zip(parts, self._sizes, strict=True):
+            raise InputError(f"observation is {quoted(observation)}: it is not in {self.observation_space}")
+        for value, (size, start) in zip(parts.tolist(), self._sizes, strict=True):
             if not 0 <= value - start < size:
                 raise InputError(f"observation is {observation}: it lies outside {self.observation_space}")
-            index = index * size + int(value - start)
+            index = index * size + value - start
         return index
 
-    def _start(self, observation: Any) -> int:
+    def _start(self, observation: Any) -> np.int64:
         if math.isinf(self.kappa) and self._parameters.by_reward:
             raise InputError("kappa is inf: additive rewards cannot explore alone; expected a finite number")
         with precision.double():
             return self._action(_act(self._parameters, self._state, self._index(observation), self.kappa))
 
-    def _advance(self, transition: Transition) -> int:
+    def _advance(self, transition: Transition) -> np.int64:
         kappa = self.kappa
         learning = kappa > 0 or not self._freeze
         s, s_next = self._index(transition.observation), self._index(transition.next_observation)
@@ -101,12 +99,12 @@ class TabularAgent(Agent):
     def _finish(self, episode: Episode) -> None:
         pass
 
-    def _greedy(self, observation: Any, kappa: float) -> int:
+    def _greedy(self, observation: Any, kappa: float) -> np.int64:
         with precision.double():
             return self._action(_greedy(self._parameters, self._state, self._index(observation), kappa))
 
-    def _action(self, action: jax.Array) -> int:
-        return int(action) + self._first_action
+    def _action(self, action: jax.Array) -> np.int64:
+        return np.int64(int(action) + self._first_action)  # as the space's own samples are
 
     def _get_state(self) -> State:
         return self._state
