@@ -6,6 +6,7 @@ it would rewrite the past: observations are copied.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import gymnasium as gym
@@ -43,7 +44,7 @@ def reset(env: Environment, space: gym.Space, seed: int) -> Any:
         raise InputError(
             f"env.reset returned {quoted(answer)}: expected (observation, info), as in Gymnasium"
         )
-    return observation_of(space, answer[0], " of the reset")
+    return observation_of(space, answer[0], 0)
 
 
 def step(env: Environment, space: gym.Space, action: Any, number: int) -> Step:
@@ -59,24 +60,27 @@ def step(env: Environment, space: gym.Space, action: Any, number: int) -> Step:
             "expected (observation, reward, terminated, truncated, info), as in Gymnasium"
         )
     observation, reward, terminated, truncated, info = answer
-    observation = observation_of(space, observation, f" (step {number})")
+    observation = observation_of(space, observation, number)
     reward, terminated, truncated = reward_of(reward, number), bool(terminated), bool(truncated)
     told = "is_success" in info
     goal = bool(info["is_success"]) if told else terminated and reward > 0
     return Step(observation, reward, terminated, truncated, goal, told)
 
 
-def observation_of(space: gym.Space, given: Any, where: str = "") -> Any:
-    """A copy of an observation, all of whose numbers are finite; as it is where the space is no Box."""
+def observation_of(space: gym.Space, given: Any, number: int | None = None) -> Any:
+    """A copy of the observation of a step (0: the reset), all of finite numbers; unread where no Box is."""
     if not isinstance(space, gym.spaces.Box):
         return given
     array = _array(given)
     if array.dtype.kind not in "fiub":
-        raise InputError(f"observation{where} is {quoted(given)}: expected numbers, as in {space}")
+        raise InputError(f"{_observation(number)} is {quoted(given)}: expected numbers, as in {space}")
     if array.shape != space.shape:
-        raise InputError(f"observation{where} has shape {array.shape}: expected {space.shape} as in {space}")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        finite(array, f"observation{where}")
+        raise InputError(
+            f"{_observation(number)} has shape {array.shape}: expected {space.shape} as in {space}"
+        )
+    # One product is finite only if all numbers are, and takes a fifth of the time to look at each.
+    if array.dtype.kind == "f" and not math.isfinite(np.vdot(array, array)):
+        finite(array, _observation(number))
     return array
 
 
@@ -99,6 +103,10 @@ def reward_of(given: Any, number: int) -> float:
             "scale rewards to about 1"
         )
     return reward
+
+
+def _observation(number: int | None) -> str:
+    return "observation" + ("" if number is None else f" (step {number})" if number else " of the reset")
 
 
 def _array(given: Any) -> np.ndarray:
