@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,14 +18,16 @@ def measure(m: int, dtype: type, block: int) -> float:
     rng = np.random.default_rng(0)
     phi = jnp.asarray(rng.normal(size=(STEPS, m)) / np.sqrt(m), dtype)
     targets = jnp.asarray(rng.normal(size=(STEPS, 2)), dtype)
-    start = posterior.prior(m, 0.01, 2, dtype)
-    if block == 1:
+    start = posterior.block(posterior.prior(m, 0.01, 2, dtype), block)
 
-        def run(p, phi, targets):
-            step = lambda p, row: (posterior.update(p, *row, 1.0), None)  # noqa: E731
-            return jax.lax.scan(step, p, (phi, targets))[0]
-    else:
-        run = partial(posterior.update_many, noise_precision=1.0, block_size=block)
+    def one_block(held: posterior.Blocked, rows):
+        step = lambda held, row: (posterior.update_blocked(held, *row, 1.0), None)  # noqa: E731
+        return posterior.fold(jax.lax.scan(step, held, rows)[0]), None
+
+    def run(held: posterior.Blocked, phi, targets):
+        rows = (phi.reshape(-1, block, m), targets.reshape(-1, block, 2))
+        return jax.lax.scan(one_block, held, rows)[0]
+
     compiled = jax.jit(run)
     return seconds(lambda: jax.block_until_ready(compiled(start, phi, targets))) / STEPS
 

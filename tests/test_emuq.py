@@ -3,45 +3,83 @@
 from __future__ import annotations
 
 import gymnasium as gym
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import emuq
 from cars import SMALL, car, weights
-from emuq import domains
 from emuq.agents.emuq import learn as core
+from emuq.agents.emuq import step
 from emuq.agents.emuq.options import Options
+from emuq.agents.episodes import reset_seed
+from emuq.agents.spaces import actions_of, from_index, scaling_of
 from emuq.errors import InputError
+from emuq.kappa import Outcome, as_controller
 from emuq.linear.features import state_part
 from emuq.precision import double
-from emuq.run.compiled import Compiled
 
 
 def columns(agent):
     return agent.history.to_dict()
 
 
-@pytest.mark.parametrize(("kappa", "block"), [(1.0, 64), (1.0, 8), (emuq.kappa.UntilGoal(), 64)])
-def test_the_gymnasium_loop_equals_the_compiled_loop(kappa, block):
-    # In double precision: batched products round otherwise, and the car's motion magnifies it.
-    options = SMALL | {"precision": "double", "fresh": False, "block": block}
-    compiled = Compiled(
-        domains.make("MountainCar", horizon=120), Options(**options), [0, 1], kappa, max_episodes=20
-    )
-    compiled.steps(400)
-    for i, seed in enumerate((0, 1)):
-        agent = car(seed=seed, kappa=kappa, precision="double", fresh=False, block=block)
-        agent.learn(steps=400, progress=False)
-        whole = int(compiled.carry.log.count[i])
-        assert whole >= 1
-        lengths, goals = (
-            np.asarray(x)[i][:whole] for x in (compiled.carry.log.lengths, compiled.carry.log.goals)
-        )
-        assert [e.length for e in agent.history][:whole] == lengths.tolist()
-        assert [e.goal for e in agent.history][:whole] == goals.tolist()
-        ours, theirs = agent._state.data, compiled.carry.agent.data
-        np.testing.assert_allclose(ours.states[:400], theirs.states[i][:400], atol=1e-6)
+def walk_by_pure_functions(options, kappa, seed, steps):
+    """EMU-Q as its equations have it: observe, act, plan when due or fold a full block at once, finish."""
+    env = gym.make("emuq/MountainCar-v0", max_episode_steps=120)
+    scaling, actions = scaling_of(env, None)._replace(clip=options.clip), actions_of(env.action_space)
+    act, observe, fold = jax.jit(core.act), jax.jit(core.observe, static_argnums=7), jax.jit(core.fold)
+    controller, lengths, planned, used, length = as_controller(kappa), [], 0, 0, 0
+    control = controller.init()
+    with double():
+        rng, key = core.streams(seed)
+        state = core.init(core.draw_basis(rng, options, scaling.dim, actions), options, key)
+        s = jnp.asarray(scaling(env.reset(seed=reset_seed(seed, 0))[0]))
+        state, weight = core.begin(state, s), jnp.asarray(controller.value(control), float)
+        index = act(state, s, weight)
+        for count in range(1, steps + 1):
+            result = env.step(from_index(actions, int(index), env.action_space.dtype))
+            following, reward, terminated, truncated, info = result
+            following = jnp.asarray(scaling(following))
+            state = observe(
+                state,
+                s,
+                state.basis.actions[index],
+                reward,
+                following,
+                jnp.asarray(terminated),
+                weight,
+                options,
+            )
+            s, used, length = following, used + 1, length + 1
+            index = act(state, s, weight)  # before a plan, which no action waits for
+            if count == options.next_plan(planned):
+                planned, used = count, 0
+                state = step.plan(state, weight, options)
+            elif used == options.block:
+                state, used = fold(state), 0
+            if terminated or truncated:
+                goal = jnp.asarray(info["is_success"])
+                state = step.finish(state, jnp.asarray(length), goal, weight == 0, options)
+                control = controller.update(control, Outcome(reward, goal))
+                lengths.append(length)
+                s = jnp.asarray(scaling(env.reset(seed=reset_seed(seed, len(lengths)))[0]))
+                state, weight = core.begin(state, s), jnp.asarray(controller.value(control), float)
+                index, length = act(state, s, weight), 0
+    return lengths, np.asarray(state.data.states[:steps])
+
+
+@pytest.mark.parametrize(("kappa", "block"), [(1.0, 8), (emuq.kappa.UntilGoal(), 64)])
+def test_the_agent_walks_as_its_pure_functions_do(kappa, block):
+    # In double precision: the two fold S at other steps, and the car's motion magnifies what is rounded.
+    given = {"precision": "double", "fresh": False, "block": block}
+    lengths, states = walk_by_pure_functions(Options(**(SMALL | given)), kappa, seed=1, steps=400)
+    agent = car(seed=1, kappa=kappa, **given)
+    agent.learn(steps=400, progress=False)
+    assert len(lengths) >= 1
+    assert [episode.length for episode in agent.history][: len(lengths)] == lengths
+    np.testing.assert_allclose(agent._state.data.states[:400], states, atol=1e-6)
 
 
 @pytest.mark.parametrize("options", [{}, {"block": 14, "plan_interval": None, "kappa": 1.0}])

@@ -12,7 +12,7 @@ from emuq.agents.rffq import RFFQ, Options
 from emuq.agents.spaces import actions_of
 from emuq.errors import InputError
 from emuq.precision import double
-from emuq.run import lockstep
+from emuq.run import lockstep, loop
 from resuming import whole_and_resumed
 
 
@@ -73,12 +73,12 @@ def test_random_runs_stop_at_the_goal_and_never_leave_the_box():
 
 
 def test_chains_share_one_program_whatever_their_length():
-    lockstep._learn.clear_cache()
+    loop.walk.clear_cache()
     steps = {}
     for length in (4, 6, 9):
         domain = domains.make("Chain", length=length, horizon=300)
         steps[length] = lockstep.learn_random(domain, range(30), 1, until_goal=True).lengths.mean()
-    assert lockstep._learn._cache_size() == 1
+    assert loop.walk._cache_size() == 1
     assert steps[4] < steps[6] < steps[9]
 
 

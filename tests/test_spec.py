@@ -1,5 +1,7 @@
 """Specs are values with a key; experiments are found by name; verdicts follow intervals."""
 
+import json
+
 import pytest
 
 import toy
@@ -15,7 +17,8 @@ def test_equal_specs_have_equal_keys_whatever_the_order_of_their_settings():
     assert one == other
     assert hash(one) == hash(other)
     assert one.key == other.key
-    assert RunSpec.from_json(one.to_json()) == one
+    assert one.to_json() == other.to_json()
+    assert json.loads(one.to_json()) == one.to_dict()  # all of it goes into a file
     assert one["sizes"] == (1, 2)
     assert one.get("absent") is None
 

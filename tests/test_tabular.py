@@ -10,12 +10,14 @@ from emuq.agents.random import RandomAgent
 from emuq.agents.tabular.agent import AdditiveRewards, EpsilonGreedy, ExplorationValues
 from emuq.agents.tabular.core import Parameters
 from emuq.domains.adapter import Environment
+from emuq.domains.chain import chain
 from emuq.domains.cliff_walking import cliff_walking
 from emuq.domains.taxi import taxi
 from emuq.errors import InputError
 from emuq.exploration import NextStateUncertainty
 from emuq.kappa import Budget, Constant, Decay, StopResume, Target
-from emuq.run import tabular
+from emuq.run import loop
+from emuq.run.lockstep import learn_tabular
 from tabular_worlds import Corridor
 from test_kappa import Halve
 
@@ -158,7 +160,7 @@ def test_target_stops_on_tests_that_leave_learning_alone():
 )
 def test_a_compiled_run_equals_the_gymnasium_loop(agent, domain, controller):
     seeds, episodes = [3, 4], 4
-    curves = tabular.learn(domain, OF[agent], seeds, episodes, controller, freeze=True)
+    curves = learn_tabular(domain, OF[agent], seeds, episodes, controller, freeze=True)
     for i, seed in enumerate(seeds):
         env = gym.wrappers.TimeLimit(Environment(domain), domain.horizon)
         learner = agent(env, kappa=controller, freeze=True, seed=seed)
@@ -167,31 +169,44 @@ def test_a_compiled_run_equals_the_gymnasium_loop(agent, domain, controller):
         np.testing.assert_array_equal(columns["length"], curves.lengths[i])
         np.testing.assert_array_equal(columns["goal"], curves.goals[i])
         np.testing.assert_array_equal(columns["kappa"], curves.kappas[i])
-        np.testing.assert_array_equal(learner._state.q, curves.states.q[i])
-        np.testing.assert_array_equal(learner._state.u, curves.states.u[i])
+        np.testing.assert_array_equal(learner._state.q, curves.memories.agent.q[i])
+        np.testing.assert_array_equal(learner._state.u, curves.memories.agent.u[i])
+
+
+def test_compiled_tests_are_greedy_and_stop_exploration_when_the_gymnasium_loops_do():
+    # Random walks, which learning episodes are here, would hardly ever be short enough four times in a row.
+    domain, target = dataclasses.replace(chain(length=6, observation="index"), horizon=12), Target(0.5, 4)
+    parameters = Parameters(epsilon=1.0, rate=0.5)
+    curves = learn_tabular(domain, parameters, range(2), 40, target)
+    assert 0 < np.sum(curves.kappas == 0) < curves.kappas.size
+    for seed in range(2):
+        env = gym.wrappers.TimeLimit(Environment(domain), domain.horizon)
+        learner = EpsilonGreedy(env, epsilon=1.0, rate=0.5, kappa=target, seed=seed)
+        columns = learner.learn(episodes=40, progress=False).to_dict()
+        np.testing.assert_array_equal(columns["kappa"], curves.kappas[seed])
 
 
 def test_a_run_in_a_batch_equals_the_run_alone_and_parameters_may_differ():
     domain = dataclasses.replace(cliff_walking(), horizon=100)
     rates = np.array([0.1, 0.5])
-    both = tabular.learn(domain, Parameters(rate=rates, by_value=True), [7, 7], 5, Budget(3))
+    both = learn_tabular(domain, Parameters(rate=rates, by_value=True), [7, 7], 5, Budget(3))
     for i, rate in enumerate(rates):
-        alone = tabular.learn(domain, Parameters(rate=rate, by_value=True), [7], 5, Budget(3))
+        alone = learn_tabular(domain, Parameters(rate=rate, by_value=True), [7], 5, Budget(3))
         np.testing.assert_array_equal(both.returns[i], alone.returns[0])
     assert (both.returns[0] != both.returns[1]).any()
 
 
 def test_numbers_of_a_domain_and_of_a_schedule_share_one_program():
-    tabular._learn.clear_cache()
+    loop.walk.clear_cache()
     returns = []
     for slip, scale, controller in ((0.0, 1.0, Constant(1.0)), (0.3, 2.0, Decay(0.1)), (0.0, 1.0, Budget(2))):
         for horizon, episodes in ((80, 4), (100, 6)):
             domain = dataclasses.replace(cliff_walking(slip=slip, reward_scale=scale), horizon=horizon)
-            curves = tabular.learn(domain, OF[ExplorationValues], [0, 1], episodes, controller)
+            curves = learn_tabular(domain, OF[ExplorationValues], [0, 1], episodes, controller)
             assert curves.returns.shape == (2, episodes)
             assert curves.lengths.max() <= horizon
             returns.append(curves.returns[:, :4])
-    assert tabular._learn._cache_size() == 1
+    assert loop.walk._cache_size() == 1
     assert (returns[0] != returns[2]).any()
 
 
@@ -199,7 +214,7 @@ def test_exploration_values_explore_where_epsilon_greedy_does_not():
     goals, domain = {}, dataclasses.replace(cliff_walking(), horizon=300)
     for name, parameters in (("values", OF[ExplorationValues]), ("epsilon", OF[EpsilonGreedy])):
         first = parameters._replace(random_ties=False)
-        goals[name] = tabular.learn(domain, first, range(20), 10, Constant(1.0)).goals.any(axis=1).mean()
+        goals[name] = learn_tabular(domain, first, range(20), 10, Constant(1.0)).goals.any(axis=1).mean()
     assert goals["values"] == 1
     assert goals["epsilon"] < 1
 
@@ -235,7 +250,7 @@ def test_random_agent_covers_any_action_space_and_repeats_itself():
         (lambda: AdditiveRewards(Corridor(), initial_value=float("nan")), "initial_value is nan"),
         (lambda: ExplorationValues(Corridor(), seed=0).predict(8), "observation is 8: it lies outside"),
         (lambda: AdditiveRewards(Corridor(), kappa=float("inf")).learn(1, progress=False), "kappa is inf"),
-        (lambda: tabular.learn(_continuous(), Parameters(), [0], 1, Constant(1.0)), "is not tabular"),
+        (lambda: learn_tabular(_continuous(), Parameters(), [0], 1, Constant(1.0)), "is not tabular"),
     ],
 )
 def test_bad_input_gets_one_clear_line(make, match):
@@ -252,8 +267,8 @@ def _continuous():
 
 def test_next_state_uncertainty_runs_compiled():
     domain = dataclasses.replace(cliff_walking(), horizon=200)
-    curves = tabular.learn(
+    curves = learn_tabular(
         domain, OF[ExplorationValues], range(4), 6, Constant(1.0), exploration=NextStateUncertainty()
     )
     assert curves.goals.any(axis=1).all()
-    assert (curves.states.u <= 0).all()
+    assert (curves.memories.agent.u <= 0).all()

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from emuq.experiments import budget, cliff, cliff_rewards, decay, sensitivity, tabular, target
+from emuq.experiments import budget, cliff, cliff_rewards, decay, sensitivity, tabular_curves, target
 from emuq.experiments.base import Row
-from emuq.experiments.tabular import ADDITIVE, EPSILON, METHODS, VALUES
+from emuq.experiments.tabular_curves import ADDITIVE, EPSILON, METHODS, VALUES
 
 EVERY = (
     *cliff.EXPERIMENTS,
@@ -97,10 +97,12 @@ def test_scaled_returns_are_compared_in_their_own_units():
 
 def test_few_runs_execute_and_a_target_is_reported():
     specs = [
-        tabular.spec("table1", VALUES, "Taxi", seed, episodes=120, control=("Target", 0.1, 2), horizon=200)
+        tabular_curves.spec(
+            "table1", VALUES, "Taxi", seed, episodes=120, control=("Target", 0.1, 2), horizon=200
+        )
         for seed in (0, 1)
     ]
-    for result in tabular.execute(specs):
+    for result in tabular_curves.execute(specs):
         assert len(result["returns"]) == len(result["lengths"]) == 120
         taken = result["goal_episode"]
         if taken is not None:
@@ -115,7 +117,7 @@ def test_the_claims_of_figure_2a_come_out_of_real_runs():
     rows = []
     for method in METHODS[:2]:
         specs = [spec for spec in cliff.specs_a(range(10)) if spec.agent == method]
-        rows += [Row(spec, result) for spec, result in zip(specs, tabular.execute(specs), strict=True)]
+        rows += [Row(spec, result) for spec, result in zip(specs, tabular_curves.execute(specs), strict=True)]
     claims = cliff.claims_a(rows)
     assert claims[0].verdict == "reproduced"
     assert claims[2].statistic is not None

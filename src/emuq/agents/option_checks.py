@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -31,3 +32,11 @@ def check_shares(options: Any, *names: str) -> None:
     for name in names:
         if not 0 <= getattr(options, name) <= 1:
             raise InputError(f"{name} is {getattr(options, name)}: expected a number in [0, 1]")
+
+
+def check_added(kappa: float) -> None:
+    """What is added to the rewards is weighed by a finite kappa: only a value of its own explores alone."""
+    if math.isinf(kappa):
+        raise InputError(
+            "kappa is inf: an exploration reward that is added cannot explore alone; expected a finite number"
+        )

@@ -20,6 +20,7 @@ from jaxtyping import Array, Bool, Float, Int
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
 from emuq.agents.spaces import Actions, EnvLike, actions_of, as_env, from_index, plain, scaling_of
+from emuq.agents.ties import argmax_by_uniform
 from emuq.errors import InputError, finite
 from emuq.history import Episode
 from emuq.kappa import Controller
@@ -103,7 +104,7 @@ def act(basis: Basis, state: State, part: Part, options: Options) -> tuple[State
     index = jnp.minimum((draws[0] * count).astype(int), count - 1)
     # All values are 0 at first, and a fixed choice among equals would be a habit.
     ties = jnp.zeros(count) if options.ties == "first" else draws[2:]
-    greedy = jnp.argmax(jnp.where(value >= jnp.max(value), ties, -1.0))
+    greedy = argmax_by_uniform(value, ties)
     return state._replace(key=key), jnp.where(draws[1] < options.epsilon, index, greedy)
 
 

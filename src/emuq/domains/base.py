@@ -61,6 +61,11 @@ class Domain:
     family: Callable[..., Domain] | None = None
     numbers: tuple[tuple[str, float], ...] = ()
 
+    def scaled(self, state: Any) -> jax.Array:
+        """An observation with its bounds at 0 and 1."""
+        low = jnp.asarray(self.observation_low)
+        return (self.observe(state) - low) / (jnp.asarray(self.observation_high) - low)
+
     def apart(self) -> tuple[Form, dict[str, Any]]:
         """What a program is compiled for, and what it is given."""
         numbers = {name: np.asarray(value) for name, value in (*self.numbers, ("horizon", self.horizon))}

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 
 from emuq.experiments import statistics
-from emuq.experiments import tabular as common
+from emuq.experiments import tabular_curves as common
 from emuq.experiments.base import Claim, Experiment, Row, Table, select
-from emuq.experiments.tabular import ADDITIVE, LABEL, METHODS, VALUES, above, below, difference, window
+from emuq.experiments.tabular_curves import ADDITIVE, LABEL, METHODS, VALUES, above, below, difference, window
 from emuq.run.spec import RunSpec
 
 RUNS = 100

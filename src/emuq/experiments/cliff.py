@@ -6,9 +6,18 @@ from collections.abc import Sequence
 from functools import partial
 
 from emuq.experiments import statistics
-from emuq.experiments import tabular as common
+from emuq.experiments import tabular_curves as common
 from emuq.experiments.base import Claim, Experiment, Row, Table, select
-from emuq.experiments.tabular import ADDITIVE, METHODS, VALUES, above, below, difference, window, within
+from emuq.experiments.tabular_curves import (
+    ADDITIVE,
+    METHODS,
+    VALUES,
+    above,
+    below,
+    difference,
+    window,
+    within,
+)
 from emuq.run.spec import RunSpec
 
 RUNS = 100

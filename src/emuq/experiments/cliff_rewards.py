@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 
 from emuq.experiments import statistics
-from emuq.experiments import tabular as common
+from emuq.experiments import tabular_curves as common
 from emuq.experiments.base import Claim, Row, Table, select
 from emuq.experiments.cliff import ALIKE, DOMAIN, experiment
-from emuq.experiments.tabular import (
+from emuq.experiments.tabular_curves import (
     ADDITIVE,
     EPSILON,
     METHODS,

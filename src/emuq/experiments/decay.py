@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from emuq.experiments import tabular as common
+from emuq.experiments import tabular_curves as common
 from emuq.experiments.base import Claim, Experiment, Row, Table, select
-from emuq.experiments.tabular import VALUES, above, difference, window
+from emuq.experiments.tabular_curves import VALUES, above, difference, window
 from emuq.run.spec import RunSpec
 
 RUNS = 100

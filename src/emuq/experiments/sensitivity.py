@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 
 from emuq.experiments import cliff, target
-from emuq.experiments import tabular as common
+from emuq.experiments import tabular_curves as common
 from emuq.experiments.base import Claim, Experiment, Row, Table, Verdict
-from emuq.experiments.tabular import ADDITIVE, METHODS
+from emuq.experiments.tabular_curves import ADDITIVE, METHODS
 from emuq.run.spec import RunSpec
 
 RUNS = 20

@@ -48,11 +48,6 @@ def mean(values: ArrayLike) -> Estimate:
     return Estimate(centre, (centre - half, centre + half))
 
 
-def median(values: ArrayLike) -> Estimate:
-    """The median with a bootstrap interval."""
-    return bootstrap(values, np.median)
-
-
 def paired_difference(first: ArrayLike, second: ArrayLike) -> Estimate:
     """mean(first - second) over the same seeds, seeds resampled together."""
     return mean(np.asarray(first, float) - np.asarray(second, float))

@@ -2,9 +2,9 @@
 
     S = (alpha I + beta Phi'Phi)^-1,      m = beta S Phi't
 
-`Posterior` is updated one observation at a time. `Blocked` holds back up to b rank-1 terms,
-S = S_0 - V'V, and folds them in with one matrix product, because writing M^2 numbers a step is what
-costs. `Gram` accumulates Phi'Phi, from which `refit` makes S anew: no drift, however long an agent lives.
+`Blocked` is updated one observation at a time. It holds back up to b rank-1 terms, S = S_0 - V'V, and folds
+them in with one matrix product, because writing M^2 numbers a step is what costs. `covariance` makes S anew
+from Phi'Phi: no drift, however long an agent lives.
 """
 
 from __future__ import annotations
@@ -34,13 +34,6 @@ class Blocked(NamedTuple):
     used: Int[Array, ""]
 
 
-class Gram(NamedTuple):
-    """Phi'Phi and Phi't."""
-
-    matrix: Float[Array, "m m"]
-    moments: Float[Array, "m k"]
-
-
 def prior(num_features: int, prior_precision: float, targets: int = 1, dtype=None) -> Posterior:
     """S = I / alpha, m = 0."""
     if num_features < 1:
@@ -51,27 +44,9 @@ def prior(num_features: int, prior_precision: float, targets: int = 1, dtype=Non
     return Posterior(covariance.astype(dtype), jnp.zeros((num_features, targets), dtype))
 
 
-def mean(weights: Float[Array, "m k"], phi: Float[Array, "*n m"]) -> Float[Array, "*n k"]:
-    """phi'm."""
-    return phi @ weights
-
-
 def variance(covariance: Float[Array, "m m"], phi: Float[Array, "*n m"]) -> Float[Array, "*n"]:
     """phi'S phi, the epistemic part alone: at most phi'phi / alpha. O(N M^2)."""
     return jnp.sum((phi @ covariance) * phi, axis=-1)
-
-
-def update(
-    posterior: Posterior, phi: Float[Array, " m"], target: Float[Array, " k"], noise_precision: float
-) -> Posterior:
-    """S <- S - g v v',  m <- m + g v (t - phi'm)',  v = S phi,  g = beta / (1 + beta phi'v). O(M^2)."""
-    v = posterior.covariance @ phi
-    gain = noise_precision / (1 + noise_precision * phi @ v)
-    return Posterior(
-        posterior.covariance - gain * jnp.outer(v, v),
-        # beta S_new phi = g v, so that the mean needs no second matrix product.
-        posterior.weights + jnp.outer(gain * v, target - phi @ posterior.weights),
-    )
 
 
 def block(posterior: Posterior, size: int) -> Blocked:
@@ -87,8 +62,9 @@ def update_blocked(
     noise_precision: float,
     projection: Float[Array, " b"] | None = None,
 ) -> Blocked:
-    """As `update`, with v = S_0 phi - V'(V phi): reads M^2, writes M numbers. `fold` when it is full.
+    """S <- S - g v v',  m <- m + g v (t - phi'm)',  v = S phi,  g = beta / (1 + beta phi'v).
 
+    v = S_0 phi - V'(V phi) reads M^2 numbers; sqrt(g) v, the new row of V, writes M. `fold` when V is full.
     `projection` is V phi, where the caller has it.
     """
     low = phi.astype(blocked.covariance.dtype)  # S_0 and V may be single, the means double
@@ -96,6 +72,7 @@ def update_blocked(
     v = (blocked.covariance @ low - projection @ blocked.rows).astype(phi.dtype)
     gain = noise_precision / (1 + noise_precision * phi @ v)
     return blocked._replace(
+        # beta S_new phi = g v, so that the mean needs no second matrix product.
         weights=blocked.weights + jnp.outer(gain * v, target - phi @ blocked.weights),
         rows=jax.lax.dynamic_update_index_in_dim(
             blocked.rows, (jnp.sqrt(gain) * v).astype(blocked.rows.dtype), blocked.used, 0
@@ -111,40 +88,6 @@ def fold(blocked: Blocked) -> Blocked:
         rows=jnp.zeros_like(blocked.rows),
         used=jnp.zeros_like(blocked.used),
     )
-
-
-def update_many(
-    posterior: Posterior,
-    phi: Float[Array, "n m"],
-    target: Float[Array, "n k"],
-    noise_precision: float,
-    block_size: int = 32,
-) -> Posterior:
-    """n updates in order, folded in every `block_size`; equal to one batch solve. O(n M^2)."""
-    size = min(block_size, phi.shape[0])
-    padding = -phi.shape[0] % size
-    # An observation of phi = 0 tells nothing: padding leaves the posterior as it was.
-    phi = jnp.pad(phi, ((0, padding), (0, 0))).reshape(-1, size, phi.shape[1])
-    target = jnp.pad(target, ((0, padding), (0, 0))).reshape(-1, size, target.shape[1])
-
-    def one_block(held: Blocked, data):
-        held, _ = jax.lax.scan(
-            lambda b, d: (update_blocked(b, d[0], d[1], noise_precision), None), held, data
-        )
-        return fold(held), None
-
-    held, _ = jax.lax.scan(one_block, block(posterior, size), (phi, target))
-    return Posterior(held.covariance, held.weights)
-
-
-def gram(num_features: int, targets: int = 1, dtype=None) -> Gram:
-    """The Gram matrix of no data."""
-    return Gram(jnp.zeros((num_features, num_features), dtype), jnp.zeros((num_features, targets), dtype))
-
-
-def accumulate(total: Gram, phi: Float[Array, "n m"], target: Float[Array, "n k"]) -> Gram:
-    """Phi'Phi and Phi't with n more rows. O(n M^2)."""
-    return Gram(total.matrix + phi.T @ phi, total.moments + phi.T @ target)
 
 
 def covariance(
@@ -165,9 +108,3 @@ def update_covariance(
     inner = jnp.eye(phi.shape[0], dtype=s.dtype) / noise_precision + v @ phi.T
     half = jax.scipy.linalg.solve_triangular(jnp.linalg.cholesky(inner), v, lower=True)
     return s - half.T @ half
-
-
-def refit(total: Gram, prior_precision: float, noise_precision: float) -> Posterior:
-    """The posterior of all data at once: m = beta S Phi't. O(M^3)."""
-    s = covariance(total.matrix, prior_precision, noise_precision)
-    return Posterior(s, noise_precision * s @ total.moments)

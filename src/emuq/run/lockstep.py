@@ -1,13 +1,13 @@
-"""Whole learning curves as one compiled program, all seeds in lockstep, for agents without planning.
+"""Whole learning curves, one agent a seed, by the compiled loop of `emuq.run.loop`.
 
-Every run takes one step at a time and begins its next episode by itself, so that no run waits for
-another's episode to end. A run of RFF-Q equals `RFFQ.learn` on the Gymnasium environment, up to rounding.
+A run equals the same agent's `learn` on the Gymnasium environment: number for number where tables are
+learned, up to rounding otherwise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -18,48 +18,78 @@ from emuq.agents import rffq
 from emuq.agents.dora import core as dora_core
 from emuq.agents.episodes import reset_seed
 from emuq.agents.spaces import Actions, actions_of
+from emuq.agents.tabular import core as tabular_core
+from emuq.agents.tabular.core import Parameters
 from emuq.domains.adapter import action_space
-from emuq.domains.base import Domain, Form, episode_keys, step_key, together
+from emuq.domains.base import Domain
+from emuq.errors import InputError
+from emuq.exploration import ExplorationReward, FirstVisit
+from emuq.kappa import Constant, Controller, schedule
 from emuq.precision import double
-from emuq.run import policies
-from emuq.run.policies import Fixed, Policy, Seen, Tiled, Walk
+from emuq.run import stepping
+from emuq.run.loop import Columns, walk
+from emuq.run.stepping import Fixed, Memory, StepAgent, moves
 
 
 class Curves(NamedTuple):
-    """[runs, episodes] arrays; an episode that was not begun has length 0."""
+    """[runs, episodes] arrays with `History`'s columns, and what is left of agents and controllers.
 
-    returns: Any
-    lengths: Any
-    goals: Any
+    An episode that did not end has length 0.
+    """
+
+    returns: np.ndarray
+    lengths: np.ndarray
+    goals: np.ndarray
+    kappas: np.ndarray
+    memories: Any
+    controllers: Any
 
 
-class _Run(NamedTuple):
-    """One run in the middle of an episode."""
+def learn_tabular(
+    domain: Domain,
+    parameters: Parameters,
+    seeds: Sequence[int],
+    episodes: int,
+    controller: Controller,
+    *,
+    exploration: ExplorationReward = FirstVisit(),  # noqa: B008 (a frozen value)
+    freeze: bool = False,
+) -> Curves:
+    """A tabular agent for `episodes` episodes. A parameter is a number, or one number for each seed."""
+    if domain.num_states is None or domain.num_actions is None:
+        raise InputError(f"{domain.name} is not tabular: expected discrete observations and actions")
+    with double():
+        each = Parameters(*(np.broadcast_to(np.asarray(value), (len(seeds),)) for value in parameters))
+        tables = _tables(exploration, domain.num_states, domain.num_actions, each, np.asarray(seeds))
+        nowhere = jnp.zeros(len(seeds), jnp.int32)
+        memory = Memory(tables, nowhere, nowhere)
+        agent = stepping.for_tables(exploration, freeze)
+        return _run(domain, agent, 0, each, memory, seeds, episodes, controller)
 
-    memory: Any
-    world: Any
-    stream: jax.Array
-    action: jax.Array
-    t: jax.Array
-    total: jax.Array
-    episode: jax.Array
-    found: jax.Array
-    curves: Curves
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _tables(exploration, num_states: int, num_actions: int, parameters: Parameters, seeds) -> Any:
+    def one(parameters: Parameters, seed: jax.Array) -> tabular_core.State:
+        return tabular_core.init(parameters, exploration, num_states, num_actions, jax.random.key(seed))
+
+    return jax.vmap(one)(parameters, seeds)
 
 
 def learn_rffq(
     domain: Domain, options: rffq.Options, seeds: Sequence[int], episodes: int, *, until_goal: bool = False
 ) -> Curves:
-    """RFF-Q, one agent a seed, for `episodes` episodes or until each has reached the goal."""
+    """RFF-Q for `episodes` episodes, or until each run has reached the goal."""
     actions = actions_of(action_space(domain))
     dim = len(domain.observation_low)
     with double():
         bases, agents = zip(*(rffq.init(options, seed, dim, actions) for seed in seeds), strict=True)
-        memories = [Walk(agent, rffq.look(bases[0], jnp.zeros(dim)), jnp.zeros((), int)) for agent in agents]
+        nowhere = rffq.look(bases[0], jnp.zeros(dim))
+        memory = _stack([Memory(agent, nowhere, jnp.zeros((), int)) for agent in agents])
         shared = options.basis == "fourier"  # the same basis for every seed
         basis = bases[0] if shared else _stack(bases)
-        fixed, axes = Fixed(basis, _moves(actions)), Fixed(None if shared else 0, None)  # type: ignore[arg-type]
-        return _run(domain, policies.of_rffq(options), axes, fixed, memories, seeds, episodes, until_goal)
+        fixed, axes = Fixed(basis, moves(actions)), Fixed(None if shared else 0, None)  # type: ignore[arg-type]
+        agent = stepping.for_rffq(options)
+        return _run(domain, agent, axes, fixed, memory, seeds, episodes, until_goal=until_goal)
 
 
 def learn_dora(
@@ -71,123 +101,85 @@ def learn_dora(
     *,
     until_goal: bool = False,
 ) -> Curves:
-    """DORA with kappa = 1, one agent a seed; `actions` are the discretised ones."""
+    """DORA with kappa = 1, as `learn_rffq`; `actions` are the discretised ones."""
     with double():
-        moves = _moves(actions)
-        zeros = jnp.zeros((len(actions.candidates), options.tilings), jnp.int32)
-        memories = [Tiled(dora_core.init(options, seed), zeros, jnp.zeros((), jnp.int32)) for seed in seeds]
-        return _run(domain, policies.of_dora(options), None, moves, memories, seeds, episodes, until_goal)
+        nowhere = jnp.zeros((len(actions.candidates), options.tilings), jnp.int32)
+        memory = _stack(
+            [Memory(dora_core.init(options, seed), nowhere, jnp.zeros((), jnp.int32)) for seed in seeds]
+        )
+        agent = stepping.for_dora(options)
+        return _run(domain, agent, None, moves(actions), memory, seeds, episodes, until_goal=until_goal)
 
 
 def learn_rnd(
     domain: Domain, options: Any, seeds: Sequence[int], episodes: int, *, until_goal: bool = False
 ) -> Curves:
-    """RND (`options`: `rnd_core.Options`) with kappa = 1, one agent a seed."""
+    """RND (`options`: `emuq.agents.rnd.core.Options`) with kappa = 1, as `learn_rffq`."""
     from emuq.agents.rnd import core as rnd_core  # needs optax, which an installation may lack
 
     actions = actions_of(action_space(domain))
     dim = len(domain.observation_low)
     with double():
         bases, agents = zip(*(rnd_core.init(options, seed, dim, actions) for seed in seeds), strict=True)
-        memories = [Seen(agent, agent.start, jnp.zeros((), int)) for agent in agents]
-        fixed, axes = Fixed(_stack(bases), _moves(actions)), Fixed(0, None)  # type: ignore[arg-type]
-        return _run(domain, policies.of_rnd(options), axes, fixed, memories, seeds, episodes, until_goal)
+        memory = _stack([Memory(agent, agent.start, jnp.zeros((), int)) for agent in agents])
+        fixed, axes = Fixed(_stack(bases), moves(actions)), Fixed(0, None)  # type: ignore[arg-type]
+        agent = stepping.for_rnd(options)
+        return _run(domain, agent, axes, fixed, memory, seeds, episodes, until_goal=until_goal)
 
 
 def learn_random(domain: Domain, seeds: Sequence[int], episodes: int, *, until_goal: bool = False) -> Curves:
     """The uniform random policy, as `learn_rffq`."""
     with double():
-        keys = [jax.random.key(reset_seed(seed, 2, 2)) for seed in seeds]
-        return _run(domain, policies.uniform(domain), None, (), keys, seeds, episodes, until_goal)
+        keys = _stack([jax.random.key(reset_seed(seed, 2, 2)) for seed in seeds])
+        agent = stepping.at_random(domain)
+        return _run(domain, agent, None, (), keys, seeds, episodes, until_goal=until_goal)
 
 
-def _run(domain, policy, axes, fixed, memories, seeds, episodes, until_goal) -> Curves:
-    resets = np.array([[reset_seed(seed, i) for i in range(episodes + 1)] for seed in seeds])
+def _run(
+    domain: Domain,
+    agent: StepAgent,
+    axes: Any,
+    fixed: Any,
+    memory: Any,
+    seeds: Sequence[int],
+    episodes: int,
+    controller: Controller | None = None,
+    *,
+    until_goal: bool = False,
+) -> Curves:
+    """Without a controller kappa is 1, and the program is compiled for that."""
+    room = _room(episodes)
+    kappas = None if controller is None else schedule(controller, room)
+    if controller is None or kappas is not None:
+        controller = Constant(1.0)
+    resets = reset_seeds(tuple(seeds), episodes, controller.test_episodes)
+    resets = np.pad(resets, ((0, 0), (0, room - episodes), (0, 0)))  # which nothing begins with
     form, numbers = domain.apart()
-    curves = _learn(form, policy, axes, until_goal, numbers, fixed, _stack(memories), jnp.asarray(resets))
-    return Curves(*(np.asarray(curve) for curve in curves))
+    runs = walk(
+        form, agent, axes, controller, until_goal, numbers, fixed, memory, resets, kappas, np.int32(episodes)
+    )
+    columns = Columns(*(np.asarray(column)[:, :episodes] for column in runs.columns))
+    return Curves(*columns, runs.memory, jax.tree.map(np.asarray, runs.controller))
+
+
+def _room(episodes: int) -> int:
+    """A program is compiled for a number of episodes at most: 50, 200, 800, ..."""
+    room = 50
+    while room < episodes:
+        room *= 4
+    return room
+
+
+@lru_cache(maxsize=8)
+def reset_seeds(seeds: tuple[int, ...], episodes: int, tests: int) -> np.ndarray:
+    """[runs, episodes, 1 + tests]: the seeds that the Gymnasium loop resets its environment with."""
+    found = np.empty((len(seeds), episodes, 1 + tests), np.uint64)
+    for run, episode in np.ndindex(len(seeds), episodes):
+        found[run, episode, 0] = reset_seed(seeds[run], episode)
+        for i in range(tests):
+            found[run, episode, 1 + i] = reset_seed(seeds[run], episode + 1, i, test=True)
+    return found
 
 
 def _stack(trees: Sequence[Any]) -> Any:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
-
-
-def _moves(actions: Actions) -> jax.Array:
-    """Each candidate as the environment's action."""
-    if actions.discrete:
-        return jnp.arange(actions.dim)
-    return jnp.asarray(actions.low + actions.candidates * (actions.high - actions.low))
-
-
-@partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def _learn(
-    form: Form,
-    policy: Policy,
-    axes: Any,
-    until_goal: bool,
-    numbers: dict[str, Any],
-    fixed: Any,
-    memory: Any,
-    resets: jax.Array,
-) -> Curves:
-    domain = together(form, numbers)
-    low = jnp.asarray(domain.observation_low)
-    width = jnp.asarray(domain.observation_high) - low
-    episodes = resets.shape[1] - 1
-
-    def observe(world: Any) -> jax.Array:
-        return (domain.observe(world) - low) / width
-
-    def begin(fixed: Any, memory: Any, seeds: jax.Array) -> _Run:
-        reset, stream = episode_keys(seeds[0])
-        world = domain.reset(reset)
-        memory, action = policy.act(fixed, policy.look(fixed, memory, observe(world)))
-        empty = Curves(jnp.zeros(episodes), jnp.zeros(episodes, jnp.int32), jnp.zeros(episodes, bool))
-        zero, no = jnp.zeros((), jnp.int32), jnp.zeros((), bool)
-        return _Run(memory, world, stream, action, zero, jnp.zeros(()), zero, no, empty)
-
-    def step(fixed: Any, run: _Run) -> tuple[_Run, jax.Array]:
-        """One transition, learned from; and whether it ended the episode."""
-        result = domain.step(run.world, run.action, step_key(run.stream, run.t))
-        memory = policy.learn(fixed, run.memory, result.reward, observe(result.state), result.terminated)
-        t, total = run.t + 1, run.total + result.reward
-        curves = Curves(
-            run.curves.returns.at[run.episode].set(total, mode="drop"),
-            run.curves.lengths.at[run.episode].set(t, mode="drop"),
-            run.curves.goals.at[run.episode].set(result.goal, mode="drop"),
-        )
-        over = result.terminated | (t >= domain.horizon)
-        found = run.found | result.goal
-        run = run._replace(memory=memory, world=result.state, t=t, total=total, found=found, curves=curves)
-        return run, over
-
-    def restart(fixed: Any, run: _Run, over: jax.Array, seeds: jax.Array) -> _Run:
-        """The next episode, where one is over."""
-        episode = jnp.minimum(run.episode + 1, episodes)
-        reset, stream = episode_keys(seeds[episode])
-        world = domain.reset(reset)
-        memory = policy.look(fixed, policy.skip(run.memory), observe(world))
-        fresh = run._replace(
-            memory=memory, world=world, stream=stream, episode=episode,
-            t=jnp.zeros_like(run.t), total=jnp.zeros_like(run.total),
-        )  # fmt: skip
-        # What a new episode leaves as it is, tables above all, is not copied.
-        return jax.tree.map(lambda new, old: old if new is old else jnp.where(over, new, old), fresh, run)
-
-    def act(fixed: Any, run: _Run) -> _Run:
-        memory, action = policy.act(fixed, run.memory)
-        return run._replace(memory=memory, action=action)
-
-    def advance(runs: _Run) -> _Run:
-        runs, over = jax.vmap(step, (axes, 0))(fixed, runs)
-        # Outside of vmap this is a real branch: most steps end no episode.
-        again = partial(jax.vmap(restart, (axes, 0, 0, 0)), fixed, runs, over, resets)
-        runs = jax.lax.cond(jnp.any(over), again, lambda: runs)
-        return jax.vmap(act, (axes, 0))(fixed, runs)
-
-    def going(runs: _Run) -> jax.Array:
-        ended = (runs.episode >= episodes) | (runs.found if until_goal else False)
-        return ~jnp.all(ended)
-
-    runs = jax.vmap(begin, in_axes=(axes, 0, 0))(fixed, memory, resets)
-    return jax.lax.while_loop(going, advance, runs).curves

@@ -64,14 +64,6 @@ class RunSpec:
         """Canonical: keys sorted, no spaces, so that equal specs give equal bytes."""
         return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
-    @classmethod
-    def from_json(cls, text: str) -> RunSpec:
-        fields = json.loads(text)
-        if fields.get("version") != SPEC_VERSION:
-            raise InputError(f"spec version {fields.get('version')}: this emuq reads {SPEC_VERSION}")
-        named = {name: fields[name] for name in ("experiment", "agent", "domain", "seed", "revision")}
-        return cls.of(**named, **fields["settings"])
-
     @cached_property
     def key(self) -> str:
         """The content hash, 32 hexadecimal digits."""

@@ -14,15 +14,14 @@ from emuq.agents.emuq import learn as core
 from emuq.agents.emuq.options import Options
 from emuq.agents.spaces import Actions
 from emuq.domains.base import Domain, episode_keys, step_key
+from emuq.run.stepping import moves
 
 
 class Tester:
     """A domain as the agent sees it: observations scaled, actions by their place among the candidates."""
 
     def __init__(self, domain: Domain, actions: Actions, options: Options) -> None:
-        self.domain, self.actions, self.clip = domain, actions, options.clip
-        self._low = np.asarray(domain.observation_low)
-        self._width = np.asarray(domain.observation_high) - self._low
+        self.domain, self.clip, self._moves = domain, options.clip, moves(actions)
         self._all = jax.jit(jax.vmap(self.episode, in_axes=(None, 0)))
 
     def __call__(self, agent: core.State, seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -31,12 +30,8 @@ class Tester:
         return np.asarray(goals), np.asarray(lengths)
 
     def observe(self, state) -> Array:
-        scaled = (self.domain.observe(state) - self._low) / self._width
+        scaled = self.domain.scaled(state)
         return jnp.clip(scaled, 0.0, 1.0) if self.clip else scaled
-
-    def raw(self, unit: Array) -> Array:
-        """An action in the domain's units."""
-        return jnp.asarray(self.actions.low) + unit * jnp.asarray(self.actions.high - self.actions.low)
 
     def episode(self, agent: core.State, seed: Array) -> tuple[Bool[Array, ""], Int[Array, ""]]:
         """One episode from this seed's start."""
@@ -48,7 +43,7 @@ class Tester:
         def step(c):
             state, t, _, _ = c
             index = core.greedy(agent, self.observe(state), jnp.zeros(()))
-            out = self.domain.step(state, self.raw(agent.basis.actions[index]), step_key(stream, t))
+            out = self.domain.step(state, jnp.asarray(self._moves)[index], step_key(stream, t))
             return out.state, t + 1, out.terminated, out.goal
 
         begin = (self.domain.reset(reset), jnp.zeros((), jnp.int32), jnp.zeros((), bool), jnp.zeros((), bool))

@@ -1,4 +1,4 @@
-"""DORA: exploration values E as generalised counts, on discretised actions (see `dora_core`).
+"""DORA: exploration values E as generalised counts, on discretised actions (see `core`).
 
 agent = emuq.DORA(env, seed=0)                  # additive bonus, as in the paper's comparison
 agent = emuq.DORA(env, variant="lll", seed=0)   # its authors' own choice of actions
@@ -19,7 +19,7 @@ from emuq.agents.base import Agent
 from emuq.agents.dora import core
 from emuq.agents.dora.core import Options, State
 from emuq.agents.episodes import Transition
-from emuq.agents.option_checks import check_counts, check_shares, options_of
+from emuq.agents.option_checks import check_added, check_counts, check_shares, options_of
 from emuq.agents.spaces import Actions, EnvLike, Spaces, actions_of, as_env, from_index, plain, scaling_of
 from emuq.errors import InputError, finite
 from emuq.history import Episode
@@ -45,7 +45,7 @@ class DORA(Agent):
         seed: int = 0,
         **options: Any,
     ) -> None:
-        """`options` are the fields of `emuq.agents.dora_core.Options`.
+        """`options` are the fields of `emuq.agents.dora.core.Options`.
 
         A box of actions becomes a grid, of the numbers of points that the paper's authors used; discrete
         actions stay as they are.
@@ -80,8 +80,8 @@ class DORA(Agent):
         return from_index(self.actions, int(self._index), self.action_space.dtype)
 
     def _start(self, observation: Any) -> Any:
-        if self.settings.variant == "bonus" and np.isinf(self.kappa):
-            raise InputError("kappa is inf: an added bonus cannot explore alone; expected a finite number")
+        if self.settings.variant == "bonus":
+            check_added(self.kappa)
         with double():
             scaled = self._scaled(observation)
             self._state, self._index = _begin(

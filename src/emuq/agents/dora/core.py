@@ -25,7 +25,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from emuq.agents.ties import best, lots, mix
+from emuq.agents.ties import argmax_by_bits, random_bits, scramble
+from emuq.planning.targets import balance
 
 
 class Options(NamedTuple):
@@ -79,8 +80,8 @@ def tiles(options: Options, s: Float[Array, " ds"], num_actions: int) -> Int[Arr
         return (place[None] * num_actions + action).astype(jnp.int32)
     place = tiling[:, 0].astype(jnp.uint32)
     for i in range(dim):
-        place = mix(place ^ (cells[:, i].astype(jnp.uint32) + jnp.uint32(0x9E3779B9 + i)))
-    mixed = mix(place[None] + action.astype(jnp.uint32) * jnp.uint32(0x85EBCA6B))
+        place = scramble(place ^ (cells[:, i].astype(jnp.uint32) + jnp.uint32(0x9E3779B9 + i)))
+    mixed = scramble(place[None] + action.astype(jnp.uint32) * jnp.uint32(0x85EBCA6B))
     return (mixed % jnp.uint32(options.memory)).astype(jnp.int32)
 
 
@@ -106,9 +107,8 @@ def greedy(options: Options, state: State, indices: Int[Array, "k t"], kappa) ->
     q = q_values(state, indices)
     if options.variant == "lll":
         unknown = -jnp.log(jnp.maximum(-log_e(options, state, indices), 1e-30)) * options.temperature
-        weight = jnp.where(jnp.isinf(kappa), 1.0, kappa).astype(q.dtype)
-        q = jnp.where(jnp.isinf(kappa), 0.0, q) + weight * unknown
-    return best(q, lots(state.lot, state.steps, len(q))).astype(jnp.int32)
+        q = balance(q, unknown, jnp.asarray(kappa, q.dtype))
+    return argmax_by_bits(q, random_bits(state.lot, state.steps, len(q))).astype(jnp.int32)
 
 
 def observe(

@@ -1,4 +1,4 @@
-"""RND: random network distillation, as exploration values or as an additive bonus (see `rnd_core`).
+"""RND: random network distillation, as exploration values or as an additive bonus (see `core`).
 
 agent = emuq.RND(env, seed=0)                 # Q and U apart, actions by Q + kappa U
 agent = emuq.RND(env, form="bonus", seed=0)   # r + kappa r^e in one value
@@ -14,7 +14,7 @@ import numpy as np
 
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
-from emuq.agents.option_checks import check_counts, options_of
+from emuq.agents.option_checks import check_added, check_counts, options_of
 from emuq.agents.spaces import EnvLike, actions_of, as_env, from_index, plain, scaling_of
 from emuq.errors import InputError, MissingExtra, finite
 from emuq.history import Episode
@@ -42,7 +42,7 @@ class RND(Agent):
         seed: int = 0,
         **options: Any,
     ) -> None:
-        """`options` are the fields of `emuq.agents.rnd_core.Options`."""
+        """`options` are the fields of `emuq.agents.rnd.core.Options`."""
         env = as_env(env)
         given = {"observation_bounds": plain(observation_bounds), **options}
         super().__init__(env, seed=seed, kappa=kappa, options=given)
@@ -71,8 +71,8 @@ class RND(Agent):
         return from_index(self._actions, int(self._index), self.action_space.dtype)
 
     def _start(self, observation: Any) -> Any:
-        if self.settings.form == "bonus" and np.isinf(self.kappa):
-            raise InputError("kappa is inf: an added bonus cannot explore alone; expected a finite number")
+        if self.settings.form == "bonus":
+            check_added(self.kappa)
         scaled = self._scaled(observation)
         with double():
             self._state = self._state._replace(start=jax.numpy.asarray(scaled))

@@ -27,8 +27,9 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from emuq.agents.spaces import Actions
-from emuq.agents.ties import best, lots
+from emuq.agents.ties import argmax_by_bits, random_bits
 from emuq.linear.features import Features, Part, action_part, combine, random_fourier, scores, state_part
+from emuq.planning.targets import balance
 
 
 class Options(NamedTuple):
@@ -138,14 +139,11 @@ def values(basis: Basis, weights: Float[Array, " m"], s: Float[Array, "*n ds"]) 
 
 def greedy(options: Options, basis: Basis, state: State, s: Float[Array, " ds"], kappa) -> Int[Array, ""]:
     """argmax_a Q + kappa U over the candidates, or of Q alone; ties are drawn. O(K M)."""
-    kappa = jnp.asarray(kappa, jnp.float32)
-    if options.form == "bonus":
-        weights = state.q_weights
-    else:
-        mixed = state.q_weights + jnp.where(jnp.isinf(kappa), 0.0, kappa) * state.u_weights
-        weights = jnp.where(jnp.isinf(kappa), state.u_weights, mixed)
+    weights = state.q_weights
+    if options.form == "values":
+        weights = balance(weights, state.u_weights, jnp.asarray(kappa, jnp.float32))
     value = values(basis, weights, s)
-    return best(value, lots(state.lot, 2 * state.steps, len(value)))
+    return argmax_by_bits(value, random_bits(state.lot, 2 * state.steps, len(value)))
 
 
 def unpack(rows: Float[Array, "*n w"], dim: int) -> tuple[Array, ...]:
@@ -170,7 +168,7 @@ def remember(state: State, s: Array, action: Array, reward: Array, following: Ar
 def learn(options: Options, basis: Basis, state: State, kappa) -> State:
     """One minibatch for Q, U and the predictor. O(B K M)."""
     capacity = len(state.memory)
-    drawn = lots(state.lot, 2 * state.steps + 1, options.minibatch)
+    drawn = random_bits(state.lot, 2 * state.steps + 1, options.minibatch)
     rows = (drawn % jnp.minimum(state.stored, capacity).astype(jnp.uint32)).astype(jnp.int32)
     # The newest transition is always among them: what was just seen must not stay new.
     batch = state.memory[rows.at[0].set((state.stored - 1) % capacity)]

@@ -14,7 +14,7 @@ from emuq import exploration as rewards
 from emuq import precision
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
-from emuq.agents.option_checks import check_shares
+from emuq.agents.option_checks import check_added, check_shares
 from emuq.agents.spaces import EnvLike
 from emuq.agents.tabular import core
 from emuq.agents.tabular.core import Parameters, State
@@ -79,8 +79,8 @@ class TabularAgent(Agent):
         return index
 
     def _start(self, observation: Any) -> np.int64:
-        if math.isinf(self.kappa) and self._parameters.by_reward:
-            raise InputError("kappa is inf: additive rewards cannot explore alone; expected a finite number")
+        if self._parameters.by_reward:
+            check_added(self.kappa)
         with precision.double():
             return self._action(_act(self._parameters, self._state, self._index(observation), self.kappa))
 

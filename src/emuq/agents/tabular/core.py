@@ -18,7 +18,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from emuq.agents.ties import argmax_by_uniform
 from emuq.exploration import ExplorationReward
+from emuq.planning.targets import balance
 
 Number = jax.Array | np.ndarray | float | bool
 
@@ -84,13 +86,10 @@ def _draws(state: State, s: jax.Array) -> jax.Array:
 
 
 def _choose(parameters: Parameters, state: State, s, kappa, draws) -> jax.Array:
-    alone = jnp.isinf(kappa) & parameters.by_value
-    weight = jnp.where(jnp.isinf(kappa) | jnp.logical_not(parameters.by_value), 0.0, kappa)
     q, u = state.q[s].astype(float), state.u[s].astype(float)
-    score = jnp.where(alone, u, q + weight * u).astype(jnp.float32)
-    best = score == jnp.max(score)
-    rank = jnp.where(parameters.random_ties, draws[: score.shape[0]], 0.0)
-    return jnp.argmax(jnp.where(best, rank, -1.0)).astype(jnp.int32)
+    score = jnp.where(parameters.by_value, balance(q, u, jnp.asarray(kappa)), q).astype(jnp.float32)
+    draws = jnp.where(parameters.random_ties, draws[: score.shape[0]], 0.0)
+    return argmax_by_uniform(score, draws).astype(jnp.int32)
 
 
 def observe(

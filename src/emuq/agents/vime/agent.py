@@ -17,7 +17,7 @@ import numpy as np
 
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
-from emuq.agents.option_checks import check_counts, check_shares, options_of
+from emuq.agents.option_checks import check_added, check_counts, check_shares, options_of
 from emuq.agents.spaces import EnvLike, actions_of, as_env, cast, plain, scaling_of
 from emuq.errors import InputError, MissingExtra, finite
 from emuq.history import Episode
@@ -65,8 +65,7 @@ class VIME(Agent):
         self._refresh()
 
     def _start(self, observation: Any) -> Any:
-        if np.isinf(self.kappa):
-            raise InputError("kappa is inf: an added reward cannot explore alone; expected a finite number")
+        check_added(self.kappa)
         self._time = 0
         return self._draw(self._scaled(observation))
 

@@ -1,4 +1,4 @@
-"""What the tabular experiments of Section 4 share: methods, open values, execution, curves.
+"""Learning curves of tabular methods with a controller of kappa (Section 4): runs, windows, claims, views.
 
 Values that the paper leaves open are chosen here, once for all of them: discount 0.99 (that of its later
 experiments), kappa = xi = 1 (exploration rewards as large as rewards), epsilon 0.1, a horizon of 500 steps,
@@ -60,7 +60,7 @@ def execute(specs: Sequence[RunSpec]) -> list[Result]:
     """Learning curves of a group; with a target, when it was reached and the mean return after."""
     from emuq import domains, kappa
     from emuq.agents.tabular.core import Parameters
-    from emuq.run import tabular
+    from emuq.run.lockstep import learn_tabular
 
     first = specs[0]
     options = (
@@ -79,7 +79,7 @@ def execute(specs: Sequence[RunSpec]) -> list[Result]:
         random_ties=np.array([s["ties"] == "random" for s in specs]),
     )
     seeds = [s.seed for s in specs]
-    curves = tabular.learn(domain, parameters, seeds, first["episodes"], controller, freeze=first["freeze"])
+    curves = learn_tabular(domain, parameters, seeds, first["episodes"], controller, freeze=first["freeze"])
     results: list[Result] = []
     for i in range(len(specs)):
         returns, lengths = curves.returns[i], curves.lengths[i]
