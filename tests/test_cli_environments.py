@@ -8,8 +8,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+import corridor
 import emuq
-import places
 from emuq import checkpoint
 from emuq.agents.recipe import recipe
 from emuq.cli import main
@@ -87,7 +87,7 @@ def test_a_recipe_says_what_was_asked_for_and_what_no_file_can_hold():
     assert recipe(watched) == {"env": "emuq/Chain-v0", "env_options": {}, "env_lost": []}
     wrapped = emuq.GoalOnly(gym.make(PLACE), goal="termination")
     assert recipe(wrapped)["env_lost"] == ["wrapper GoalOnly"]
-    assert recipe(places.Corridor())["env"] is None
+    assert recipe(corridor.Corridor())["env"] is None
 
 
 def test_what_cannot_be_restored_is_said_in_one_line(run, capsys, made):
@@ -107,7 +107,7 @@ def test_what_cannot_be_restored_is_said_in_one_line(run, capsys, made):
 def trap(tmp_path, monkeypatch):
     """A module that registers a corridor when it is imported."""
     (tmp_path / "trap_module.py").write_text(
-        "import gymnasium as gym\nfrom places import Corridor\n"
+        "import gymnasium as gym\nfrom corridor import Corridor\n"
         "gym.register('Trap-v0', entry_point=Corridor, max_episode_steps=30)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))

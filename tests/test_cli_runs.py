@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import places  # noqa: F401 (registers Corridor-v0)
+import corridor  # noqa: F401 (registers Corridor-v0)
 from emuq import checkpoint
 from emuq.agents.base import Agent
 from emuq.cli import main

@@ -48,7 +48,8 @@ def value_map(
     states = np.tile((low + high) / 2 if at is None else np.asarray(at, dtype=float), (resolution**2, 1))
     states[:, dims[0]], states[:, dims[1]] = (grid.ravel() for grid in np.meshgrid(x, y))
     if action is None:
-        action = agent._actions.low * 0.5 + agent._actions.high * 0.5 if not agent._actions.discrete else 0
+        spaces = agent._actions
+        action = spaces.start if spaces.discrete else spaces.low * 0.5 + spaces.high * 0.5
     q, u, variance = agent.values(states, action)
     values: dict[str, np.ndarray] = {"q": q, "u": u, "variance": variance}
     figure, axes = plt.subplots(

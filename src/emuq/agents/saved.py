@@ -111,7 +111,7 @@ def _check_finite(agent: Agent, arrays: dict[str, np.ndarray]) -> None:
 def _check_counts(agent: Agent, arrays: dict[str, np.ndarray]) -> None:
     """Whole numbers count something: from 0 on, and no more than there are rows where all data are kept."""
     rows = max((array.shape[0] for array in arrays.values() if array.ndim), default=0)
-    bounded = hasattr(agent, "num_transitions")
+    bounded = hasattr(agent, "trajectories")  # an agent that keeps all data
     for name, array in arrays.items():
         if array.dtype.kind == "i" and (np.any(array < 0) or (bounded and not array.ndim and array > rows)):
             raise InputError(

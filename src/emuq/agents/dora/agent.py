@@ -10,7 +10,6 @@ import itertools
 from functools import partial
 from typing import Any, ClassVar
 
-import gymnasium as gym
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +19,7 @@ from emuq.agents.dora import core
 from emuq.agents.dora.core import Options, State
 from emuq.agents.episodes import Transition
 from emuq.agents.option_checks import check_added, check_counts, check_shares, options_of
-from emuq.agents.spaces import Actions, Spaces, actions_of, from_index, plain, scaling_of
+from emuq.agents.spaces import Actions, EnvLike, actions_of, as_env, from_index, plain, scaling_of
 from emuq.errors import InputError, finite
 from emuq.history import Episode
 from emuq.kappa import Controller
@@ -34,7 +33,7 @@ class DORA(Agent):
 
     def __init__(
         self,
-        env: gym.Env | Spaces,
+        env: EnvLike,
         *,
         actions_per_dimension: int = 3,
         observation_bounds: tuple[Any, Any] | None = None,
@@ -48,6 +47,7 @@ class DORA(Agent):
         """
         bounds = plain(observation_bounds)
         given = {"actions_per_dimension": actions_per_dimension, "observation_bounds": bounds, **options}
+        env = as_env(env)
         super().__init__(env, seed=seed, kappa=kappa, options=given)
         self.settings = check(options)
         self._scaling = scaling_of(env, observation_bounds)

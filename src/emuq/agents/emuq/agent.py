@@ -24,7 +24,6 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-import gymnasium as gym
 import jax
 import numpy as np
 
@@ -34,7 +33,7 @@ from emuq.agents.emuq.options import Options, resolve
 from emuq.agents.emuq.runtime import Runtime
 from emuq.agents.emuq.state import State, draw_basis, init, streams
 from emuq.agents.episodes import Transition, check_finite
-from emuq.agents.spaces import Scaling, Spaces, actions_of, from_index, plain, scaling_of, to_unit
+from emuq.agents.spaces import EnvLike, Scaling, actions_of, as_env, from_index, plain, scaling_of, to_unit
 from emuq.errors import InputError, finite
 from emuq.history import Episode
 from emuq.kappa import Controller, UntilGoal
@@ -52,7 +51,7 @@ class EMUQ(Agent):
 
     def __init__(
         self,
-        env: gym.Env | Spaces,
+        env: EnvLike,
         *,
         preset: str = "default",
         seed: int = 0,
@@ -67,6 +66,7 @@ class EMUQ(Agent):
         `emuq.agents.emuq.options.Options`, each replacing the preset's. `observation_bounds` scale
         observations to [0, 1]; the space's own are used where they are finite.
         """
+        env = as_env(env)
         given = {"preset": preset, "observation_bounds": plain(observation_bounds), **options}
         if kappa is None:
             kappa = UntilGoal() if preset == "default" else 1.0
@@ -122,6 +122,10 @@ class EMUQ(Agent):
     @property
     def num_transitions(self) -> int:
         return self._runtime.count
+
+    @property
+    def exploration_range(self) -> float:
+        return -self.settings.rules.u_bounds[0]
 
     @property
     def planned(self) -> int:

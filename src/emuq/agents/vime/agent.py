@@ -12,14 +12,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, ClassVar
 
-import gymnasium as gym
 import jax
 import numpy as np
 
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
 from emuq.agents.option_checks import check_added, check_counts, check_shares, options_of
-from emuq.agents.spaces import Spaces, actions_of, plain, scaling_of
+from emuq.agents.spaces import EnvLike, actions_of, as_env, cast, plain, scaling_of
 from emuq.errors import InputError, MissingExtra, finite
 from emuq.history import Episode
 from emuq.kappa import Controller
@@ -41,7 +40,7 @@ class VIME(Agent):
 
     def __init__(
         self,
-        env: gym.Env | Spaces,
+        env: EnvLike,
         *,
         observation_bounds: tuple[Any, Any] | None = None,
         kappa: float | Controller = 1.0,
@@ -49,10 +48,12 @@ class VIME(Agent):
         **options: Any,
     ) -> None:
         """`options` are the fields of `emuq.agents.vime_core.Options`."""
+        env = as_env(env)
         given = {"observation_bounds": plain(observation_bounds), **options}
         super().__init__(env, seed=seed, kappa=kappa, options=given)
         self.settings = check(options)
-        self._scaling, self._actions = scaling_of(env, observation_bounds), actions_of(self.action_space)
+        self._scaling = scaling_of(env, observation_bounds)
+        self._actions = actions_of(self.action_space)
         if self._actions.discrete:
             raise InputError(f"the action space is {self.action_space}: VIME expects a Box")
         with double():
@@ -110,7 +111,7 @@ class VIME(Agent):
 
     def _to_box(self, raw: np.ndarray) -> np.ndarray:
         low, high = self._actions.low, self._actions.high
-        return (low + (np.clip(raw, -1, 1) + 1) / 2 * (high - low)).astype(self.action_space.dtype)
+        return cast(low + (np.clip(raw, -1, 1) + 1) / 2 * (high - low), self.action_space.dtype)
 
     def _scaled(self, observation: Any) -> np.ndarray:
         return 2 * self._scaling(finite(np.asarray(observation, float), "observation")) - 1
