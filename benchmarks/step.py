@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import emuq
+from emuq import dispatch
 from emuq.agents.base import Transition
 from emuq.agents.emuq.act import act
 from emuq.agents.emuq.learn import fold, observe
@@ -81,6 +82,7 @@ def transcription(agent: emuq.EMUQ, steps: int = 40) -> float:
 
 
 def main() -> None:
+    dispatch.inline()
     rows = []
     for m in (500, 300):
         env = gym.make("emuq/MountainCar-v0")

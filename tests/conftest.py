@@ -1,11 +1,30 @@
-"""Fixtures that all tests share."""
+"""Fixtures that all tests share, and the check of every array's shape and type while tests run."""
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
+import importlib.util
+from pathlib import Path
 
-from emuq.precision import double
+from jaxtyping import install_import_hook
+
+
+def annotated() -> list[str]:
+    """The modules of emuq that state shapes, which is what they import jaxtyping for."""
+    (root,) = importlib.util.find_spec("emuq").submodule_search_locations
+    paths = [path for path in Path(root).rglob("*.py") if "from jaxtyping import" in path.read_text()]
+    return [".".join(("emuq", *path.relative_to(root).with_suffix("").parts)) for path in sorted(paths)]
+
+
+# Before anything of emuq is imported: from here on beartype checks these modules' annotations at every call.
+# Not RFFQ, whose class of that module has to see bad options to refuse them.
+install_import_hook(
+    [n for n in annotated() if ".agents.emuq." not in n and n != "emuq.agents.rffq"], "beartype.beartype"
+)
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+
+from emuq.precision import double  # noqa: E402
 
 
 @pytest.fixture

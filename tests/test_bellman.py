@@ -91,13 +91,13 @@ def test_policy_iteration_solves_a_random_mdp_exactly(table, rng):
     )
     mdp = random_mdp(rng)
     data = stored(mdp, 8)
-    candidates = action_part(features, np.array([where(0, a)[1] for a in range(CHOICES)]))
+    candidates = action_part(features, jnp.array([where(0, a)[1] for a in range(CHOICES)]))
     states = np.array([where(s, 0)[0] for s in range(STATES)])
     grid_s, grid_a = (
         np.repeat(states, CHOICES, 0),
         np.tile([where(0, a)[1] for a in range(CHOICES)], (STATES, 1)),
     )
-    phi = features(grid_s, grid_a)
+    phi = features(jnp.asarray(grid_s), jnp.asarray(grid_a))
     alpha, beta = 1e-9, 1.0
     s = posterior.covariance(phi.T @ phi, alpha, beta)
     exploration = jnp.zeros(data.capacity).at[: STATES * CHOICES].set(mdp[3].ravel())
@@ -250,7 +250,8 @@ def test_single_precision_of_products_hardly_changes_a_plan(preset, rng):
             count=jnp.int32(count),
         )
         planned = plan(state._replace(data=data), jnp.asarray(1.0), options)
-        scores[precision] = basis.features(queries[:, :2], queries[:, 2:]) @ planned.blocked.weights
+        states, actions = map(jnp.asarray, (queries[:, :2], queries[:, 2:]))
+        scores[precision] = basis.features(states, actions) @ planned.blocked.weights
     spread = np.ptp(scores["double"], axis=0)
     assert (spread > 0.1).all()
     assert (np.abs(scores["single"] - scores["double"]) < 1e-3 * spread).all()
@@ -262,7 +263,7 @@ def test_exploration_rewards_lie_between_minus_one_and_zero(rng):
     for _ in range(300):
         data = data._replace(count=data.count + 1)
     data = data._replace(next_states=jnp.asarray(rng.random((512, 2)), jnp.float32))
-    basis = box_moments(features, np.zeros(1), np.ones(1))
+    basis = box_moments(features, jnp.zeros(1), jnp.ones(1))
     for scale in (0.0, 1.0, 100.0):
         form = quadratic_form(features, basis, scale * jnp.eye(40))
         rewards = bellman.exploration_rewards(features, basis, form, 100.0, data, 256)[:300]

@@ -36,7 +36,9 @@ def table(**options):
 def visit(options, state, s, action, s_next, next_action, actions=3, end=False, reward=0.0):
     here = core.tiles(options, jnp.array([s]), actions)[action]
     following = core.tiles(options, jnp.array([s_next]), actions)
-    return core.observe(options, state, here, jnp.float32(reward), following, next_action, end, 1.0)
+    return core.observe(
+        options, state, here, jnp.float32(reward), following, next_action, jnp.asarray(end), jnp.float32(1)
+    )
 
 
 def count(options, state, s, actions=3):
@@ -90,9 +92,10 @@ def test_an_update_follows_the_gradient_of_the_squared_error_at_the_visited_pair
         return 0.5 * (target - jax.nn.sigmoid(weights[indices[2]].sum())) ** 2
 
     expected = state.e_weights - options.e_rate / options.tilings * jax.grad(loss)(state.e_weights)
-    after = core.observe(options, state, indices[2], jnp.float32(0), following, jnp.int32(1), False, 1.0)
+    update = jnp.float32(0), following, jnp.int32(1)
+    after = core.observe(options, state, indices[2], *update, jnp.array(False), jnp.float32(1))
     np.testing.assert_allclose(after.e_weights, expected, atol=1e-7)
-    ended = core.observe(options, state, indices[2], jnp.float32(0), following, jnp.int32(1), True, 1.0)
+    ended = core.observe(options, state, indices[2], *update, jnp.array(True), jnp.float32(1))
     assert float(ended.e_weights[indices[2]].sum()) < float(after.e_weights[indices[2]].sum())
 
 
@@ -113,8 +116,9 @@ def test_the_bonus_goes_into_q_and_kappa_weighs_it():
     state = core.init(base, 0)._replace(q_weights=jnp.zeros(64, jnp.float32))
     here = jnp.arange(8)
     following = jnp.arange(8, 32).reshape(3, 8)
+    rest = jnp.float32(0), following, jnp.int32(0), jnp.array(False)
     gains = [
-        float(core.q_values(core.observe(o, state, here, jnp.float32(0), following, 0, False, kappa), here))
+        float(core.q_values(core.observe(o, state, here, *rest, jnp.float32(kappa)), here))
         for o, kappa in ((base, 0.0), (base, 0.5), (base, 1.0), (base._replace(variant="lll"), 1.0))
     ]
     np.testing.assert_allclose(gains, [0.0, 0.05, 0.1, 0.0], atol=1e-7)  # rate 0.1, count 1 at first

@@ -21,12 +21,12 @@ def random_covariance(rng, m):
 
 def closed_form(features, moments, covariance, states):
     form = expectation.quadratic_form(features, moments, jnp.asarray(covariance))
-    z = expectation.angles(moments, state_part(features, states))
+    z = expectation.angles(moments, state_part(features, jnp.asarray(states)))
     return np.asarray(expectation.expected_variance(form, z))
 
 
 def sampled(features, covariance, state, actions):
-    phi = np.asarray(features(np.broadcast_to(state, (len(actions), len(state))), actions))
+    phi = np.asarray(features(jnp.asarray(state), jnp.asarray(actions)))
     return np.sum((phi @ covariance) * phi, axis=-1)
 
 
@@ -37,7 +37,7 @@ def test_box_equals_a_hundred_thousand_samples(action_dim, basis, rng):
     low, high = -rng.random(action_dim), 1 + rng.random(action_dim)
     covariance = random_covariance(rng, features.num_features)
     states = rng.normal(size=(3, 2))
-    moments = expectation.box_moments(features, low, high)
+    moments = expectation.box_moments(features, jnp.asarray(low), jnp.asarray(high))
     expected = closed_form(features, moments, covariance, states)
     for state, value in zip(states, expected, strict=True):
         draws = sampled(features, covariance, state, rng.uniform(low, high, (100_000, action_dim)))
@@ -58,7 +58,7 @@ def test_discrete_set_is_exact(count, action_dim, pairs, basis, seed):
 
 def test_a_box_of_no_width_is_one_action(rng):
     features = random_fourier(rng, 16, 2, 2)
-    point, state = np.array([0.3, -0.4]), rng.normal(size=2)
+    point, state = jnp.array([0.3, -0.4]), rng.normal(size=2)
     covariance = random_covariance(rng, 16)
     value = closed_form(features, expectation.box_moments(features, point, point), covariance, state)
     np.testing.assert_allclose(value, sampled(features, covariance, state, point[None])[0], rtol=1e-10)
@@ -73,7 +73,9 @@ def test_rows_held_back_are_subtracted(rng):
     )
     x, w = np.polynomial.legendre.leggauss(24)
     nodes, weights = ((x + 1) / 2)[:, None], w / 2
-    moments = expectation.box_moments(features, np.zeros(1), np.ones(1))
+    moments = expectation.box_moments(features, jnp.zeros(1), jnp.ones(1))
     whole = closed_form(features, moments, covariance - rows.T @ rows, state)
-    held = expectation.sampled_reduction(rows @ features(state, nodes).T, jnp.asarray(weights))
+    held = expectation.sampled_reduction(
+        rows @ features(jnp.asarray(state), jnp.asarray(nodes)).T, jnp.asarray(weights)
+    )
     np.testing.assert_allclose(closed_form(features, moments, covariance, state) - held, whole, rtol=1e-9)

@@ -87,9 +87,9 @@ def test_scores_equal_features_times_weights(state_dim, action_dim, pairs, count
         features = fourier_basis(1, state_dim, action_dim)
     else:
         features = random_fourier(rng, 2 * pairs, state_dim, action_dim)
-    s, a = rng.normal(size=(3, state_dim)), rng.normal(size=(count, action_dim))
-    weights = rng.normal(size=features.num_features)
-    fast = scores(features, state_part(features, s), action_part(features, a), jnp.asarray(weights))
+    shapes = (3, state_dim), (count, action_dim), features.num_features
+    s, a, weights = (jnp.asarray(rng.normal(size=shape)) for shape in shapes)
+    fast = scores(features, state_part(features, s), action_part(features, a), weights)
     slow = [[features(x, y) @ weights for y in a] for x in s]
     np.testing.assert_allclose(fast, slow, atol=1e-10)
 
@@ -97,7 +97,7 @@ def test_scores_equal_features_times_weights(state_dim, action_dim, pairs, count
 @pytest.mark.usefixtures("x64")
 def test_random_fourier_features_have_unit_norm(rng):
     features = random_fourier(rng, 50, 2, 2)
-    phi = features(rng.normal(size=(7, 2)), rng.normal(size=(7, 2)))
+    phi = features(*jnp.asarray(rng.normal(size=(2, 7, 2))))
     np.testing.assert_allclose(jnp.sum(phi**2, axis=-1), 1.0, atol=1e-12)
     assert features.norm == pytest.approx(1.0)
 

@@ -63,7 +63,8 @@ def test_a_step_is_the_mean_of_the_q_learning_steps_of_its_minibatch():
     start = jnp.array([0.9, 0.1], jnp.float32)
     learn = jax.jit(lambda state: core.learn(settings, basis, state, 1.0))
     for end in (False, True):
-        state = core.remember(state, np.array([0.3, 0.4]), basis.actions[2], 1.0, np.array([0.5, 0.6]), end)
+        told = jnp.array([0.3, 0.4]), basis.actions[2], jnp.array(1.0), jnp.array([0.5, 0.6]), jnp.array(end)
+        state = core.remember(state, *told)
         before = state._replace(q_weights=weights, u_weights=2 * weights, start=start)
         after = learn(before)  # a minibatch of one is the newest transition
         phi = basis.features(jnp.array([0.3, 0.4], jnp.float32), basis.actions[2])

@@ -7,7 +7,9 @@ import pytest
 import toy
 from emuq import experiments
 from emuq.errors import InputError
-from emuq.experiments.base import Claim, verdict
+from emuq.experiments import statistics, table3
+from emuq.experiments.base import Claim
+from emuq.experiments.statistics import FEWEST, Estimate
 from emuq.run.spec import RunSpec
 
 
@@ -41,15 +43,36 @@ def test_settings_that_are_not_json_are_refused():
 
 
 def test_verdicts_follow_the_interval():
-    assert verdict((0.1, 0.3)) == "reproduced"
-    assert verdict((-0.3, -0.1)) == "not reproduced"
-    assert verdict((-0.1, 0.1)) == "undecided"
-    assert verdict(None) == "undecided"
-    assert Claim.below("e", "c", "m", 1.0, (0.5, 1.5), 2.0).verdict == "reproduced"
-    assert Claim.below("e", "c", "m", 3.0, (2.5, 3.5), 2.0).verdict == "not reproduced"
-    assert Claim.within("e", "c", "m", 0.0, (-0.5, 0.5), -1, 1).verdict == "reproduced"
-    assert Claim.within("e", "c", "m", 2.0, (1.5, 2.5), -1, 1).verdict == "not reproduced"
-    assert Claim.within("e", "c", "m", 1.0, (0.5, 1.5), -1, 1).verdict == "undecided"
+    def decided(kind, low, high, *threshold):
+        return kind("e", "c", "m", Estimate((low + high) / 2, (low, high), FEWEST), *threshold).verdict
+
+    assert decided(Claim.above, 0.1, 0.3) == "reproduced"
+    assert decided(Claim.above, -0.3, -0.1) == "not reproduced"
+    assert decided(Claim.above, -0.1, 0.1) == "undecided"
+    assert Claim.above("e", "c", "m", Estimate(None, None)).verdict == "undecided"
+    assert decided(Claim.below, 0.5, 1.5, 2.0) == "reproduced"
+    assert decided(Claim.below, 2.5, 3.5, 2.0) == "not reproduced"
+    assert decided(Claim.within, -0.5, 0.5, -1, 1) == "reproduced"
+    assert decided(Claim.within, 1.5, 2.5, -1, 1) == "not reproduced"
+    assert decided(Claim.within, 0.5, 1.5, -1, 1) == "undecided"
+    # An interval that touches the threshold holds it, on either side, and all the more if it is nothing else.
+    for low, high in ((0.0, 0.0), (0.0, 1.0), (-1.0, 0.0)):
+        assert decided(Claim.above, low, high) == decided(Claim.below, low, high) == "undecided"
+        assert decided(Claim.within, low, high, 0, 1) == "undecided"
+
+
+def test_few_runs_decide_nothing_however_sure_they_look():
+    for runs, expected in ((2, "undecided"), (FEWEST - 1, "undecided"), (FEWEST, "reproduced")):
+        assert Claim.above("e", "c", "m", statistics.mean([99.0] * runs)).verdict == expected
+        assert Claim.above("e", "c", "m", statistics.wilson(runs, runs), 0.3).verdict == expected
+    # Of two seeds on many domains neither: domains are no seeds.
+    rows = [
+        experiments.Row(spec, {"goal_episode": 1 if spec.agent == "emuq" else 50})
+        for spec in table3.specs(range(2))
+    ]
+    found = table3.claims([row for row in rows if row.spec.agent in ("emuq", "rffq")])
+    assert found
+    assert {claim.verdict for claim in found} == {"undecided"}
 
 
 def test_experiments_have_distinct_names_and_specs_with_distinct_keys():
@@ -61,7 +84,7 @@ def test_experiments_have_distinct_names_and_specs_with_distinct_keys():
 
 
 def test_the_toy_runs_and_decides():
-    specs = toy.TOY.specs(range(3))
+    specs = toy.TOY.specs(range(FEWEST))
     rows = [experiments.Row(spec, result) for spec, result in zip(specs, toy.execute(specs), strict=True)]
     (claim,) = toy.TOY.claims(rows)
     assert claim.verdict == "reproduced"

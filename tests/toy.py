@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 
 from emuq.experiments.base import Claim, Experiment, Result, Row, Table, paired, select
+from emuq.experiments.statistics import Estimate
 from emuq.run.spec import RunSpec
 
 BIAS = {"fair": 0.5, "biased": 0.9}
@@ -38,9 +39,8 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
     differences = sorted(one.result["heads"] - other.result["heads"] for one, other in pairs)
     statistic = sum(differences) / len(differences) if differences else None
     interval = (float(differences[0]), float(differences[-1])) if differences else None
-    return [
-        Claim.above("toy", "the biased coin shows more heads", "heads, biased - fair", statistic, interval)
-    ]
+    estimate = Estimate(statistic, interval, len(differences))
+    return [Claim.above("toy", "the biased coin shows more heads", "heads, biased - fair", estimate)]
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:

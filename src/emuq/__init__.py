@@ -22,7 +22,7 @@ _PUBLIC = {
     "VIME": "emuq.agents.vime.agent",
     "GoalOnly": "emuq.domains.goal_only",
 }
-_MODULES = ("cache", "callbacks", "exploration", "kappa", "plot")
+_MODULES = ("cache", "callbacks", "dispatch", "exploration", "kappa", "plot")
 
 _register()
 

@@ -15,6 +15,7 @@ import emuq
 from emuq.errors import InputError, MissingExtra
 
 COMMANDS = ("demo", "envs", "train", "evaluate", "reproduce", "report")
+STEPPING = ("demo", "train", "evaluate")  # with an agent in this very process
 
 
 class Formatter(argparse.ArgumentDefaultsHelpFormatter):
@@ -41,7 +42,7 @@ class Parser(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     top = Parser(prog="emuq", description=emuq.__doc__, epilog="emuq COMMAND --help tells what each can do.")
     top.add_argument("--version", action="version", version=f"emuq {emuq.__version__}")
-    subparsers = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    subparsers = top.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     for name in COMMANDS:
         importlib.import_module(f"emuq.commands.{name}").register(subparsers)
     return top
@@ -52,6 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     # argparse would take "-1,-2" for an option; no option of ours begins with a digit.
     args = parser().parse_args([re.sub(r"^(?=-[\d.])", " ", argument) for argument in given])
+    if arguments is None and args.command in STEPPING:  # the process is ours, no program's that calls this
+        from emuq import dispatch
+
+        dispatch.inline()
     try:
         if arguments is None and getattr(args, "compiles", False):
             _keep_compiled()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PANELS = {"u": "U: exploration value", "q": "Q: goal value", "variance": "variance of Q"}
 ACCENT = "#c2410c"
+TRACES = 8  # episodes whose trajectories are drawn: more would hide the values under them
 
 
 def value_map(
@@ -31,11 +32,12 @@ def value_map(
     trajectories: bool = True,
     resolution: int = 90,
 ) -> Figure:
-    """U, Q and variance over two state dimensions, the visited states over them; saved if `path` is given.
+    """U, Q and variance over two state dimensions, over them the last episodes' trajectories, the older the
+    fainter; saved if `path` is given.
 
     `action` is the one they are shown for, `at` the values of the other dimensions: the middle by default.
     """
-    plt = _pyplot()
+    figure = _figure(4.4 * len(panels), 3.7)
     low, high = agent.bounds
     if len(low) < 2:
         raise InputError(f"observations have {len(low)} dimension: value_map needs two")
@@ -52,10 +54,8 @@ def value_map(
         action = spaces.start if spaces.discrete else spaces.low * 0.5 + spaces.high * 0.5
     q, u, variance = agent.values(states, action)
     values: dict[str, np.ndarray] = {"q": q, "u": u, "variance": variance}
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(4.4 * len(panels), 3.7), squeeze=False, layout="constrained", sharey=True
-    )
-    paths = agent.trajectories() if trajectories else []
+    axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)
+    paths = agent.trajectories()[-TRACES:] if trajectories else []
     for axis, panel in zip(axes[0], panels, strict=True):
         image = axis.pcolormesh(
             x, y, values[panel].reshape(resolution, resolution), shading="auto", rasterized=True
@@ -68,8 +68,8 @@ def value_map(
                 states_seen[:, dims[1]],
                 color=ACCENT if last else "white",
                 linewidth=1.6 if last else 0.8,
-                alpha=1.0 if last else 0.75,
-                label="last episode" if last else ("earlier episodes" if i == 0 else None),
+                alpha=1.0 if last else 0.8 * (i + 1) / len(paths),
+                label="last episode" if last else (_before(len(paths) - 1) if i == len(paths) - 2 else None),
             )
         axis.set(title=PANELS[panel], xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
         axis.set_xlabel(names[0] if names else f"state[{dims[0]}]")
@@ -80,16 +80,17 @@ def value_map(
         )
     if path is not None:
         figure.savefig(path, dpi=150)
-        plt.close(figure)
     return figure
+
+
+def _before(number: int) -> str:
+    return "the one before" if number == 1 else f"the {number} before"
 
 
 def learning_curve(history: History, path: str | os.PathLike | None = None) -> Figure:
     """Steps of each episode, goals marked, with kappa below."""
-    plt = _pyplot()
-    figure, (top, bottom) = plt.subplots(
-        2, 1, figsize=(7, 4.2), sharex=True, height_ratios=(3, 1), layout="constrained"
-    )
+    figure = _figure(7, 4.2)
+    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     number = np.arange(1, len(history) + 1)
     lengths = np.array([episode.length for episode in history])
     goals = np.array([episode.goal for episode in history], dtype=bool)
@@ -103,16 +104,13 @@ def learning_curve(history: History, path: str | os.PathLike | None = None) -> F
     bottom.xaxis.get_major_locator().set_params(integer=True)
     if path is not None:
         figure.savefig(path, dpi=150)
-        plt.close(figure)
     return figure
 
 
-def _pyplot() -> Any:
+def _figure(width: float, height: float) -> Figure:
+    """A figure that no window belongs to, made without pyplot: a notebook's or a program's backend stays its own."""
     try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
+        from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("matplotlib", "plot") from None
-    return plt
+    return Figure(figsize=(width, height), layout="constrained")

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, ClassVar, Self
 import gymnasium as gym
 import numpy as np
 
-from emuq import checkpoint, dispatch
+from emuq import checkpoint
 from emuq.agents import saved, summary
 from emuq.agents.doubts import Doubts
 from emuq.agents.episodes import Callback, Transition, UnderWay, as_callback, reset_seed, rollout
@@ -40,7 +40,6 @@ class Agent(abc.ABC):
     def __init__(self, env: EnvLike, *, seed: int, kappa: float | Controller, options: dict) -> None:
         if not isinstance(seed, int | np.integer) or seed < 0:
             raise InputError(f"seed is {seed!r}: expected a whole number from 0")
-        dispatch.inline()
         env = as_env(env)
         self.env = env if isinstance(env, gym.Env) else None
         self.observation_space, self.action_space = env.observation_space, env.action_space

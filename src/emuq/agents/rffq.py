@@ -85,7 +85,7 @@ def init(options: Options, seed: int, state_dim: int, actions: Actions) -> tuple
     return Basis(features, candidates), State(jnp.zeros(features.num_features, jnp.float32), key)
 
 
-def look(basis: Basis, s: Float[Array, " ds"]) -> Part:
+def look(basis: Basis, s: Float[Array, "*n ds"]) -> Part:
     """What the features need of a state in [0, 1]^d, computed once. O(M d_S)."""
     return state_part(basis.features, s.astype(jnp.float32))
 

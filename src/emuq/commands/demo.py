@@ -70,5 +70,5 @@ def run(args: argparse.Namespace) -> int:
     console.print(f"  learned in                 {learned:.0f} s, compilation included")
     picture = args.out / "mountaincar.png"
     if drawn(lambda: value_map(agent, picture, names=("position", "velocity"))):
-        console.print(f"\nU, Q and the variance, with all trajectories over them: {picture}")
+        console.print(f"\nU, Q and the variance, with the last trajectories over them: {picture}")
     return 0

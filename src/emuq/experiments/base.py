@@ -7,10 +7,12 @@ that listing experiments costs nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from emuq.experiments.statistics import FEWEST, Estimate
 from emuq.run.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -32,8 +34,9 @@ class Row(NamedTuple):
 class Claim:
     """A sentence of the paper, a number measured for it with its 95% interval, and what follows.
 
-    `measure` says what the number is: "return after the stop minus before". A claim that does not hold
-    is a finding. `statistic` is None when there are too few runs to compute it.
+    `measure` says what the number is: "return after the stop minus before", `runs` how many runs of each
+    method it rests on. A claim that does not hold is a finding. `statistic` is None when there are too few
+    runs to compute it.
     """
 
     experiment: str
@@ -42,44 +45,52 @@ class Claim:
     statistic: float | None
     interval: tuple[float, float] | None
     verdict: Verdict
+    runs: int = 0
 
     @classmethod
-    def above(cls, experiment: str, claim: str, measure: str, statistic: float | None,
-              interval: tuple[float, float] | None, threshold: float = 0.0) -> Claim:  # fmt: skip
+    def above(
+        cls, experiment: str, claim: str, measure: str, estimate: Estimate, threshold: float = 0.0
+    ) -> Claim:
         """Reproduced when the whole interval lies above the threshold, not when it lies below it."""
-        return cls(experiment, claim, measure, statistic, interval, verdict(interval, threshold))
+        return cls._of(experiment, claim, measure, estimate, threshold, math.inf)
 
     @classmethod
-    def below(cls, experiment: str, claim: str, measure: str, statistic: float | None,
-              interval: tuple[float, float] | None, threshold: float = 0.0) -> Claim:  # fmt: skip
+    def below(
+        cls, experiment: str, claim: str, measure: str, estimate: Estimate, threshold: float = 0.0
+    ) -> Claim:
         """Reproduced when the whole interval lies below the threshold, not when it lies above it."""
-        flipped = None if interval is None else (-interval[1], -interval[0])
-        return cls(experiment, claim, measure, statistic, interval, verdict(flipped, -threshold))
+        return cls._of(experiment, claim, measure, estimate, -math.inf, threshold)
 
     @classmethod
-    def within(cls, experiment: str, claim: str, measure: str, statistic: float | None,
-               interval: tuple[float, float] | None, low: float, high: float) -> Claim:  # fmt: skip
-        """Equivalence: reproduced when the whole interval lies in [low, high], not when wholly outside."""
-        decided: Verdict = "undecided"
-        if interval is not None and low <= interval[0] and interval[1] <= high:
-            decided = "reproduced"
-        elif interval is not None and (interval[0] > high or interval[1] < low):
-            decided = "not reproduced"
-        return cls(experiment, claim, measure, statistic, interval, decided)
+    def within(
+        cls, experiment: str, claim: str, measure: str, estimate: Estimate, low: float, high: float
+    ) -> Claim:
+        """Equivalence: reproduced when the whole interval lies between the two, not when wholly outside."""
+        return cls._of(experiment, claim, measure, estimate, low, high)
+
+    @classmethod
+    def _of(
+        cls, experiment: str, claim: str, measure: str, estimate: Estimate, low: float, high: float
+    ) -> Claim:
+        value, interval, runs = estimate
+        return cls(experiment, claim, measure, value, interval, verdict(estimate, low, high), runs)
 
     def to_dict(self) -> dict[str, Any]:
         interval = None if self.interval is None else list(self.interval)
         return {"experiment": self.experiment, "claim": self.claim, "measure": self.measure,
-                "statistic": self.statistic, "interval": interval, "verdict": self.verdict}  # fmt: skip
+                "statistic": self.statistic, "interval": interval, "runs": self.runs,
+                "verdict": self.verdict}  # fmt: skip
 
 
-def verdict(interval: tuple[float, float] | None, threshold: float = 0.0) -> Verdict:
-    """Above the threshold, below it, or across it: undecided at this number of seeds."""
-    if interval is None or not interval[0] <= interval[1]:
+def verdict(estimate: Estimate, low: float, high: float) -> Verdict:
+    """low < interval < high, or all of it on one other side. Undecided where it touches either, and for few
+    runs, whatever their interval: that of two equal runs has no width at all."""
+    if estimate.interval is None or estimate.runs < FEWEST:
         return "undecided"
-    if interval[0] > threshold:
+    least, most = estimate.interval
+    if low < least <= most < high:
         return "reproduced"
-    return "not reproduced" if interval[1] <= threshold else "undecided"
+    return "not reproduced" if most < low or least > high else "undecided"
 
 
 @dataclass(frozen=True)

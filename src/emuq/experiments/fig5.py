@@ -68,15 +68,15 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
         gain = np.array([np.subtract(a.result["returns"], b.result["returns"]) for a, b in pairs])
         speed = statistics.mean(gain.mean(1))
         text = f"random Fourier features learn faster than the Fourier basis on {domain}"
-        found.append(Claim.above(NAME, text, "return, mean over episodes, difference", *speed))
+        found.append(Claim.above(NAME, text, "return, mean over episodes, difference", speed))
         end = statistics.mean(gain[:, -LAST:].mean(1))
         text = f"random Fourier features end higher than the Fourier basis on {domain}"
-        found.append(Claim.above(NAME, text, f"return, last {LAST} episodes, difference", *end))
+        found.append(Claim.above(NAME, text, f"return, last {LAST} episodes, difference", end))
     if cell := select(rows, domain="DoublePendulum", basis="fourier"):
         solved = statistics.mean([np.mean(row.result["goals"][-LAST:]) for row in cell])
         text = "the Fourier basis does not solve DoublePendulum"
         found.append(
-            Claim.below(NAME, text, f"share of the last {LAST} episodes that reach the goal", *solved, 0.5)
+            Claim.below(NAME, text, f"share of the last {LAST} episodes that reach the goal", solved, 0.5)
         )
     return found
 

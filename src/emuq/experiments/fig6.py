@@ -115,9 +115,9 @@ def _growth(rows: Sequence[Row], agent: str, *, linear: bool, centre: str = "mea
     line, power = statistics.linear_fit(lengths, means), statistics.power_fit(lengths, means)
     if not linear:
         measure = f"r2 of an exponential fit minus r2 of a power law (whose power is {power.slope:.1f})"
-        return Claim.above("fig6b", text, measure, *estimate)
+        return Claim.above("fig6b", text, measure, estimate)
     measure = f"r2 of a linear fit (itself {line.r2:.3f}, at least {GOOD}) minus r2 of an exponential one"
-    claim = Claim.above("fig6b", text, measure, *estimate)
+    claim = Claim.above("fig6b", text, measure, estimate)
     doubtful = claim.verdict == "reproduced" and line.r2 < GOOD
     return replace(claim, verdict="undecided") if doubtful else claim
 
@@ -130,20 +130,20 @@ def claims_c(rows: Sequence[Row]) -> list[Claim]:
         change = statistics.mean([_steps([a])[0] - _steps([b])[0] for a, b in paired(emuq[1.0], emuq[0.0])])
         text = "EMU-Q is unaffected by the density of rewards"
         measure = f"steps with goal-only rewards minus dense ones, within {STEPS_C // 20} of {STEPS_C}"
-        found.append(Claim.within("fig6c", text, measure, *change, -STEPS_C / 20, STEPS_C / 20))
+        found.append(Claim.within("fig6c", text, measure, change, -STEPS_C / 20, STEPS_C / 20))
     for agent, cells in (("epsilon-greedy", anyhow), ("epsilon-greedy-first", first)):
         if 0.0 in cells and 1.0 in cells:
             change = statistics.mean(
                 [_steps([a])[0] - _steps([b])[0] for a, b in paired(cells[1.0], cells[0.0])]
             )
             text = f"{AGENTS[agent]}: degrades as rewards become sparse"
-            found.append(Claim.above("fig6c", text, "steps with goal-only rewards minus dense ones", *change))
+            found.append(Claim.above("fig6c", text, "steps with goal-only rewards minus dense ones", change))
         if 0.0 in cells and 0.0 in emuq:
             pairs = paired(cells[0.0], emuq[0.0])
             change = statistics.mean([_steps([a])[0] - _steps([b])[0] for a, b in pairs])
             text = f"{AGENTS[agent]}: similar to EMU-Q where every step costs 1"
             measure = f"steps minus EMU-Q's, within {STEPS_C // 20} of {STEPS_C}"
-            found.append(Claim.within("fig6c", text, measure, *change, -STEPS_C / 20, STEPS_C / 20))
+            found.append(Claim.within("fig6c", text, measure, change, -STEPS_C / 20, STEPS_C / 20))
     return found
 
 

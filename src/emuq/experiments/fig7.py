@@ -103,19 +103,19 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
                 NAME,
                 text,
                 "share of runs with a goal by episode 3",
-                *statistics.wilson(early, len(cell)),
+                statistics.wilson(early, len(cell)),
                 0.5,
             )
         )
         contrast = statistics.mean([row.result["contrast"][-1] for row in cell])
         text = f"{name}: U is low where the agent has been and high where it has not"
-        found.append(Claim.above(NAME, text, "U, unvisited minus visited cells, after 3 episodes", *contrast))
+        found.append(Claim.above(NAME, text, "U, unvisited minus visited cells, after 3 episodes", contrast))
         gains = [_refined(row) for row in cell]
         refined = statistics.mean([gain for gain in gains if gain is not None])
         text = f"{name} refines its policy after the goal is found"
         found.append(
             Claim.above(
-                NAME, text, f"steps saved, last {LAST} episodes against the first with a goal", *refined
+                NAME, text, f"steps saved, last {LAST} episodes against the first with a goal", refined
             )
         )
     return found

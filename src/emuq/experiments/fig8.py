@@ -88,19 +88,19 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
                 continue
             gain = statistics.mean([_solved(a, EPISODES) - _solved(b, EPISODES) for a, b in pairs])
             text = f"{AGENTS[agent]} solves more episodes than {AGENTS[rival]}{why}"
-            found.append(Claim.above(NAME, text, f"episodes more, of {EPISODES}", *gain))
+            found.append(Claim.above(NAME, text, f"episodes more, of {EPISODES}", gain))
         if pairs := paired(cell, select(rows, agent="rffq")):
             ahead = [np.mean([_solved(a, c) - _solved(b, c) for a, b in pairs]) for c in CHECKPOINTS]
             worst = CHECKPOINTS[int(np.argmin(ahead))]
             gain = statistics.mean([_solved(a, worst) - _solved(b, worst) for a, b in pairs])
             text = f"{AGENTS[agent]} is ahead of RFF-Q at each of ten checkpoints from 40 episodes on"
-            found.append(Claim.above(NAME, text, f"episodes more by episode {worst}, the narrowest", *gain))
+            found.append(Claim.above(NAME, text, f"episodes more by episode {worst}, the narrowest", gain))
         if cell:
             late = statistics.mean([_late(row) for row in cell])
             text = (
                 f"{AGENTS[agent]} completes the task consistently: at least 80% of the last {LAST} episodes"
             )
-            found.append(Claim.above(NAME, text, "share solved", *late, threshold=0.8))
+            found.append(Claim.above(NAME, text, "share solved", late, threshold=0.8))
     return found
 
 

@@ -27,7 +27,7 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
         if pairs := paired(select(rows, agent=agent), select(rows, agent="random")):
             saved = statistics.mean([float(b.result["steps"] - a.result["steps"]) for a, b in pairs])
             text = f"{METHODS[agent]} finds the goal from hanging in fewer steps than a random policy"
-            found.append(Claim.above(NAME, text, "steps saved", *saved))
+            found.append(Claim.above(NAME, text, "steps saved", saved))
     return found
 
 

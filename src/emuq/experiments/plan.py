@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Hashable, Sequence
 
 from emuq.errors import InputError
@@ -53,7 +52,7 @@ def finished(experiment: Experiment, store: Store) -> tuple[list[Row], list[str]
     records = list(store.records(experiment.runs_of))
     if not records:
         return [], [], 0
-    seeds = 1 + max(_seed(record.spec) for record in records)
+    seeds = 1 + max(record.seed for record in records)
     present = {spec.key: spec for spec in experiment.specs(range(max(seeds, experiment.runs)))}
     rows, errors, foreign = [], [], 0
     for record in records:
@@ -65,10 +64,6 @@ def finished(experiment: Experiment, store: Store) -> tuple[list[Row], list[str]
         else:
             rows.append(Row(spec, record.result, record.seconds))
     return rows, errors, foreign
-
-
-def _seed(spec: str) -> int:
-    return int(json.loads(spec).get("seed", 0))
 
 
 def _last_line(error: str | None) -> str:

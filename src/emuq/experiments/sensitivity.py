@@ -106,7 +106,7 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
         share = verdicts.count("reproduced") / len(verdicts)
         text = f"holds around the chosen values: {chosen.claim}"
         measure = f"share of {len(verdicts)} variations in which it is reproduced"
-        listed.append(Claim("sensitivity", text, measure, share, None, decided))
+        listed.append(Claim("sensitivity", text, measure, share, None, decided, chosen.runs))
     return listed
 
 

@@ -80,8 +80,7 @@ def _against_rivals(rows: Sequence[Row], agent: str, cells: dict[str, list[Row]]
             if pairs := paired(cell, select(rows, agent=rival, domain=domain)):
                 gain = statistics.mean([float(_found(a)) - _found(b) for a, b in pairs])
                 text = f"{AGENTS[agent]} succeeds at least as often as {AGENTS[rival]} on {domain}"
-                # Two methods that always succeed are equal, which is what is claimed.
-                found.append(Claim.above(NAME, text, "difference in success rate", *gain, threshold=-1e-9))
+                found.append(Claim.above(NAME, text, "difference in success rate", gain))
     return found
 
 
@@ -92,7 +91,7 @@ def _against_random(rows: Sequence[Row], agent: str, cells: dict[str, list[Row]]
         if pairs := paired(cell, select(rows, agent="random", domain=domain)):
             saved = statistics.mean([_capped(b) - _capped(a) for a, b in pairs])
             text = f"{AGENTS[agent]} finds the goal of {domain} in fewer episodes than a random policy"
-            found.append(Claim.above(NAME, text, f"episodes saved, of {EPISODES}", *saved))
+            found.append(Claim.above(NAME, text, f"episodes saved, of {EPISODES}", saved))
     return found
 
 
@@ -103,7 +102,7 @@ def _success(agent: str, cells: list[list[Row]]) -> Claim:
         lambda i: float(np.mean([hit[i].mean() for hit in hits])), min(len(hit) for hit in hits)
     )
     text = f"{AGENTS[agent]} finds the goal in at least {paper:.0%} of runs over all domains, as in the paper"
-    return Claim.above(NAME, text, "success rate over domains", *rate, threshold=paper)
+    return Claim.above(NAME, text, "success rate over domains", rate, threshold=paper)
 
 
 def _against_classic(rows: Sequence[Row], agent: str, cells: dict[str, list[Row]]) -> list[Claim]:
@@ -113,8 +112,9 @@ def _against_classic(rows: Sequence[Row], agent: str, cells: dict[str, list[Row]
     if not pairs:
         return []
     saved = statistics.mean([_capped(b) - _capped(a) for a, b in pairs])
+    saved = saved._replace(runs=len({ours.spec.seed for ours, _ in pairs}))  # of each method on a domain
     text = f"{AGENTS[agent]} with goal-only rewards needs no more episodes than RFF-Q with classic ones"
-    return [Claim.above(NAME, text, f"episodes saved, of {EPISODES}, over domains", *saved)]
+    return [Claim.above(NAME, text, f"episodes saved, of {EPISODES}, over domains", saved)]
 
 
 NOTES = (

@@ -119,17 +119,17 @@ def difference(one: dict[int, float], other: dict[int, float]) -> statistics.Est
 def above(
     name: str, claim: str, measure: str, estimate: statistics.Estimate, threshold: float = 0.0
 ) -> Claim:
-    return Claim.above(name, claim, measure, estimate.value, estimate.interval, threshold)
+    return Claim.above(name, claim, measure, estimate, threshold)
 
 
 def below(
     name: str, claim: str, measure: str, estimate: statistics.Estimate, threshold: float = 0.0
 ) -> Claim:
-    return Claim.below(name, claim, measure, estimate.value, estimate.interval, threshold)
+    return Claim.below(name, claim, measure, estimate, threshold)
 
 
 def within(name: str, claim: str, measure: str, estimate: statistics.Estimate, margin: float) -> Claim:
-    return Claim.within(name, claim, measure, estimate.value, estimate.interval, -margin, margin)
+    return Claim.within(name, claim, measure, estimate, -margin, margin)
 
 
 def draw(
@@ -155,7 +155,7 @@ def draw(
         axes.set_yticks([-100, -10, -1, 0, 1], ["-100", "-10", "-1", "0", "1"])
     else:
         axes.set_ylim(low, 1.2)
-    axes.legend(loc="lower right")
+    figure.legend(loc="outside upper center", ncols=2)  # curves begin and end anywhere in the axes
     return figure
 
 

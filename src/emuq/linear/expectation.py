@@ -33,11 +33,11 @@ class Moments(NamedTuple):
 
 def box_moments(features: Features, low: Float[Array, " da"], high: Float[Array, " da"]) -> Moments:
     """Moments of a ~ U([low, high]): E cos((w_i -+ w_j).(a - centre)) = prod_d sinc((w_i -+ w_j)_d h_d)."""
-    half = (jnp.asarray(high) - jnp.asarray(low)) / 2
+    half = (high - low) / 2
     w = features.action_frequencies * half
     difference = jnp.prod(_sinc(w[:, None, :] - w[None, :, :]), axis=-1)
     total = jnp.prod(_sinc(w[:, None, :] + w[None, :, :]), axis=-1)
-    shift = action_part(features, (jnp.asarray(high) + jnp.asarray(low)) / 2)
+    shift = action_part(features, (high + low) / 2)
     return Moments((difference + total) / 2, (difference - total) / 2, None, shift)
 
 
@@ -75,7 +75,7 @@ def quadratic_form(
     return features.scale**2 * jnp.block([[top, corner], [corner.T, bottom]])
 
 
-def angles(moments: Moments, state: Part) -> Float[Array, "*n 2j"]:
+def angles(moments: Moments, state: Part) -> Float[Array, "*n z"]:
     """z = [cos u; sin u], u = W_S s + shift, from the state's own part by the addition theorems."""
     shift = Part(*(x.astype(state.cos.dtype) for x in moments.shift))
     return jnp.concatenate(

@@ -35,8 +35,8 @@ class Part(NamedTuple):
 class Features:
     """A feature map. `sines` and `scale` tell random Fourier features from the Fourier basis."""
 
-    state_frequencies: Float[Array, "j ds"]
-    action_frequencies: Float[Array, "j da"]
+    state_frequencies: Float[Array, "*seeds j ds"]  # many seeds' features are stacked to be mapped over
+    action_frequencies: Float[Array, "*seeds j da"]
     scale: float = field(metadata={"static": True})
     sines: bool = field(metadata={"static": True})
 
@@ -50,8 +50,8 @@ class Features:
         return self.scale**2 * self.state_frequencies.shape[-2]
 
     def __call__(
-        self, state: Float[Array, "*n ds"], action: Float[Array, "*n da"], dtype=None
-    ) -> Float[Array, "*n m"]:
+        self, state: Float[Array, "*#n ds"], action: Float[Array, "*#n da"], dtype=None
+    ) -> Float[Array, "*#n m"]:
         """phi(s, a), rounded to `dtype` if one is given. O(M (d_S + d_A))."""
         angle = state @ self.state_frequencies.T + action @ self.action_frequencies.T
         return _features(self, *cos_sin(angle, dtype))

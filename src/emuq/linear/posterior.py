@@ -17,6 +17,8 @@ from jaxtyping import Array, Float, Int
 
 from emuq.errors import InputError
 
+Scalar = float | Float[Array, ""]  # a number, or one that is differentiated or mapped over
+
 
 class Posterior(NamedTuple):
     """N(w | m, S) for each target (column of `weights`)."""
@@ -59,7 +61,7 @@ def update_blocked(
     blocked: Blocked,
     phi: Float[Array, " m"],
     target: Float[Array, " k"],
-    noise_precision: float,
+    noise_precision: Scalar,
     projection: Float[Array, " b"] | None = None,
 ) -> Blocked:
     """S <- S - g v v',  m <- m + g v (t - phi'm)',  v = S phi,  g = beta / (1 + beta phi'v).
@@ -91,7 +93,7 @@ def fold(blocked: Blocked) -> Blocked:
 
 
 def covariance(
-    matrix: Float[Array, "m m"], prior_precision: float, noise_precision: float
+    matrix: Float[Array, "m m"], prior_precision: Scalar, noise_precision: Scalar
 ) -> Float[Array, "m m"]:
     """S = (alpha I + beta Phi'Phi)^-1 by Cholesky, exactly symmetric. O(M^3)."""
     identity = jnp.eye(matrix.shape[0], dtype=matrix.dtype)
@@ -101,7 +103,7 @@ def covariance(
 
 
 def update_covariance(
-    s: Float[Array, "m m"], phi: Float[Array, "n m"], noise_precision: float
+    s: Float[Array, "m m"], phi: Float[Array, "n m"], noise_precision: Scalar
 ) -> Float[Array, "m m"]:
     """S <- S - S Phi'(I / beta + Phi S Phi')^-1 Phi S  (Woodbury). O(n M^2), for n below M."""
     v = phi @ s

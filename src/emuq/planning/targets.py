@@ -124,7 +124,7 @@ def num_chunks(data: Transitions, size: int) -> Int[Array, ""]:
 def exploration_rewards(
     features: Features,
     moments: Moments,
-    form: Float[Array, "n n"],
+    form: Float[Array, "z z"],
     max_variance: float,
     data: Transitions,
     size: int,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,23 @@ class Section:
     def seeds(self) -> int:
         return len({row.spec.seed for row in self.rows})
 
+    @property
+    def again(self) -> str:
+        """The command that makes these runs: with the options without which it would make others."""
+        words = ["emuq", "reproduce", self.experiment.name]
+        if not self.rows:
+            return shlex.join(words)
+        seeds = 1 + max(row.spec.seed for row in self.rows)
+        if seeds != self.experiment.runs:
+            words += ["--seeds", str(seeds)]
+        specs = [spec for spec in self.experiment.specs([0]) if spec.agent not in self.experiment.on_request]
+        for option in ("agents", "domains"):
+            name = option.removesuffix("s")
+            present = dict.fromkeys(getattr(row.spec, name) for row in self.rows)
+            if present.keys() != {getattr(spec, name) for spec in specs}:
+                words += [f"--{option}", *present]
+        return shlex.join(words)
+
 
 @dataclass(frozen=True)
 class Report:
@@ -43,6 +61,15 @@ class Report:
     versions: dict[str, list[str]] = field(default_factory=dict)
     hosts: Sequence[str] = ()
     unknown: Sequence[str] = ()
+
+    @property
+    def again(self) -> list[str]:
+        """The commands that make all of its runs, those that two experiments share once."""
+        return list(
+            {
+                section.experiment.runs_of: f"{section.again} --out results" for section in self.sections
+            }.values()
+        )
 
     @property
     def claims(self) -> list[Claim]:
@@ -84,9 +111,10 @@ def collect(folder: str | Path, names: Sequence[str] = ()) -> Report:
             claims, tables = (experiment.claims(rows), experiment.tables(rows)) if rows else ([], [])
             sections.append(Section(experiment, rows, claims, tables, errors, set_aside))
             for record in store.records(experiment.runs_of):
-                hosts[f"{record.provenance['host']} ({record.provenance['device']})"] += 1
-                for package, version in record.provenance["versions"].items():
-                    versions.setdefault(package, set()).add(version)
+                host, device = (record.provenance.get(part, "unknown") for part in ("host", "device"))
+                hosts[f"{host} ({device})"] += 1
+                for package, version in dict(record.provenance.get("versions", {})).items():
+                    versions.setdefault(package, set()).add(str(version))
     if not sections:
         raise InputError(
             f"{folder} has no run of {' '.join(names) or 'any experiment'}: run emuq reproduce first"

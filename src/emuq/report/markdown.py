@@ -10,7 +10,7 @@ from typing import Any
 from emuq.errors import InputError
 from emuq.experiments.base import Table
 from emuq.report.collect import Report, Section
-from emuq.report.words import NONE, SIGNS, duration, measured, number, tally
+from emuq.report.words import NONE, RULE, SIGNS, duration, measured, number, tally
 
 README_AGENTS = ("emuq", "emuq-paper", "random", "rnd", "dora-lll", "vime")
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
@@ -24,7 +24,7 @@ def markdown(report: Report, figures: dict[str, bool]) -> str:
         "",
         f"{report.runs:,} runs, {duration(report.seconds)} of compute. Of {len(report.claims)} claims "
         + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-        + ". Intervals are 95%; a claim is undecided when its interval holds the threshold.",
+        + f". {RULE}",
         "",
         "## Ledger",
         "",
@@ -66,21 +66,37 @@ def _section(section: Section, has_figure: bool) -> list[str]:
             f'<picture><source media="(prefers-color-scheme: dark)" srcset="{name}-dark.svg">'
             f'<img alt="{experiment.title}" src="{name}-light.svg"></picture>',
         ]
-    lines += [""] + [f"- failed: {error}" for error in section.errors] if section.errors else []
-    lines += ["", f"Again: `emuq reproduce {experiment.name}`"]
+    lines += [""] + [f"- failed: {escaped(error)}" for error in section.errors] if section.errors else []
+    lines += ["", f"Again: {code(section.again)}"]
     return lines
 
 
 def _origin(report: Report) -> list[str]:
     versions = ", ".join(f"{package} {'/'.join(found)}" for package, found in report.versions.items())
-    return ["## How it was run", "", f"On {'; '.join(report.hosts)}. {versions}.", "",
-            "Again: `emuq reproduce`, then `emuq report results`."]  # fmt: skip
+    lines = ["## How it was run", "", f"On {escaped('; '.join(report.hosts))}. {escaped(versions)}.", ""]
+    if report.unknown:
+        lines += [f"Rows of unknown experiments, not shown: {escaped(', '.join(report.unknown))}.", ""]
+    return [*lines, "Again:", "", *(f"    {line}" for line in [*report.again, "emuq report results"])]
+
+
+def escaped(text: str) -> str:
+    """Text from a store as text: no table, code, link, tag or line of its own."""
+    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]])", r"\\\1", text).replace("|", "&#124;")
+
+
+def code(text: str) -> str:
+    """Text as code, between more backticks than it has in a row."""
+    text = " ".join(text.split())
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    pad = " " if "`" in text else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
 
 
 def pipe_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """The lines of a Markdown table."""
-    body = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
-    return [_line(header), _line("---" for _ in header), *(_line(row) for row in body)]
+    head, *body = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in (header, *rows))
+    return [_line(head), _line("---" for _ in head), *(_line(row) for row in body)]
 
 
 def _line(cells) -> str:
@@ -98,13 +114,13 @@ def readme_table(answer: dict[str, Any]) -> str:
     cells = {(row["domain"], row["agent"]): row for row in rows}
     body = [
         (
-            domain,
+            escaped(domain),
             *(_cell(cells.get((domain, agent))) for agent in agents),
             _paper(cells.get((domain, "emuq-paper")) or cells.get((domain, "emuq"))),
         )
         for domain in dict.fromkeys(row["domain"] for row in rows)
     ]
-    table = Table("", ("domain", *(f"`{agent}`" for agent in agents), "EMU-Q in the paper"), tuple(body))
+    table = Table("", ("domain", *(code(agent) for agent in agents), "EMU-Q in the paper"), tuple(body))
     counts = ", ".join(
         f"{sum(claim['verdict'] == verdict for claim in answer['claims'])} {verdict}" for verdict in SIGNS
     )

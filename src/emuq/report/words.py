@@ -6,7 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from emuq.experiments.base import Claim, Verdict
+from emuq.experiments.statistics import FEWEST
 
+RULE = (
+    "Intervals are 95%. A claim is reproduced when its whole interval lies on the claimed side of the "
+    "threshold, not reproduced when it lies on the other, and undecided when it touches the threshold. "
+    f"Fewer than {FEWEST} runs decide nothing: all of 5 favour one of two equal methods in 3.1% of cases, "
+    "more than the 2.5% that an interval leaves on a side."
+)
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undecided")
 NONE = "\N{EN DASH}"
 SIGNS: dict[Verdict, str] = {"reproduced": "✓", "not reproduced": "✗", "undecided": "?"}

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple
 
-from emuq import cache
+from emuq import cache, dispatch
 from emuq.run.jobs import Job, Outcome, died, perform
 from emuq.run.provenance import cores
 from emuq.run.queue import Queue, domain
@@ -138,6 +138,7 @@ def _receive(worker: _Worker) -> Outcome:
 def _serve(pipe: Connection) -> None:
     """A worker's life: receive a job, perform it, send the outcome."""
     threading.Thread(target=_follow_parent, daemon=True).start()
+    dispatch.inline()
     while True:
         try:
             job = pipe.recv()

@@ -8,7 +8,7 @@ import time
 from collections.abc import Generator
 from typing import Any
 
-from emuq import cache
+from emuq import cache, dispatch
 from emuq.errors import InputError, MissingExtra
 from emuq.run.jobs import Job, Outcome, died, perform
 from emuq.run.local import threads
@@ -36,7 +36,7 @@ class Ray:
             "max_retries": RETRIES,
             "runtime_env": {"env_vars": threads(self.threads) | cache.variables(self.threads)},
         }
-        remote = ray.remote(**options)(perform)
+        remote = ray.remote(**options)(_perform)
         pending = {remote.remote(job): job for job in jobs}
         try:
             while pending:
@@ -75,6 +75,11 @@ class Ray:
             ) from error
         self._ours = True
         return ray
+
+
+def _perform(job: Job) -> Outcome:
+    dispatch.inline()  # the process is a worker of ours
+    return perform(job)
 
 
 def reach(address: str | None) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from emuq.errors import InputError
 from emuq.run.spec import RunSpec
@@ -52,6 +53,7 @@ class Record(NamedTuple):
     """A row of the store: a finished run has a result, a failed one an error."""
 
     key: str
+    seed: int
     spec: str
     result: dict[str, Any] | None
     error: str | None
@@ -72,7 +74,7 @@ class Store:
                 f"no {FILE} in {folder}: expected a folder written by emuq reproduce --out {folder}"
             )
         with _explained(self.path):
-            self._database = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
+            self._database = _connect(self.path, "mode=rwc") if create else _reader(self.path)
             self._prepare(create)
         self._file = os.stat(self.path)
 
@@ -170,15 +172,30 @@ class Store:
     def records(self, experiment: str) -> Iterator[Record]:
         """Every row of an experiment, finished or failed, ordered by agent, domain and seed."""
         query = (
-            "SELECT key, spec, result, error, seconds, finished, provenance FROM runs "
+            "SELECT key, seed, spec, result, error, seconds, finished, provenance FROM runs "
             "WHERE experiment = ? ORDER BY agent, domain, seed, key"
         )
         with _explained(self.path):
-            for key, spec, result, error, seconds, finished, provenance in self._database.execute(
+            for key, seed, spec, result, error, seconds, finished, provenance in self._database.execute(
                 query, (experiment,)
             ):
-                parsed = None if result is None else json.loads(result)
-                yield Record(key, spec, parsed, error, seconds, finished, json.loads(provenance))
+                parsed = None if result is None else self._object(key, "result", result)
+                origin = self._object(key, "provenance", provenance)
+                yield Record(key, seed, spec, parsed, error, seconds, finished, origin)
+
+    def _object(self, key: str, column: str, text: str) -> dict[str, Any]:
+        try:
+            found = json.loads(text)
+        except (TypeError, ValueError) as error:
+            reason = str(error)
+        else:
+            if isinstance(found, dict):
+                return found
+            reason = f"a {type(found).__name__}"
+        raise InputError(
+            f"{self.path} is damaged: the {column} of run {key} is not a JSON object ({reason}); "
+            "delete that row and run emuq reproduce again"
+        )
 
     def experiments(self) -> list[str]:
         with _explained(self.path):
@@ -203,6 +220,33 @@ def _make_folder(folder: Path) -> None:
         ) from error
     if not os.access(folder, os.W_OK):
         raise InputError(f"cannot write in the folder {folder}: choose another with --out")
+
+
+def _connect(path: Path, how: str) -> sqlite3.Connection:
+    uri = f"file:{quote(str(path.absolute()))}?{how}"
+    return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+
+
+def _reader(path: Path) -> sqlite3.Connection:
+    """A connection that writes nothing, on a read-only disk, too.
+
+    Beside a store with a write-ahead log SQLite keeps two files of its own. Where it can make none, nobody
+    writes, and the file is read as it lies there; unless rows are in the log that have not reached it.
+    """
+    database = _connect(path, "mode=rw")  # which SQLite needs to tidy up after itself, where it may
+    try:
+        database.execute("PRAGMA query_only = ON")
+        database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return database
+    except sqlite3.OperationalError:
+        database.close()
+        log = path.with_name(path.name + "-wal")
+        if log.is_file() and log.stat().st_size:
+            raise InputError(
+                f"{path} has rows in {log.name} that cannot be read where nothing can be written: "
+                "copy the folder to a place where it can"
+            ) from None
+        return _connect(path, "immutable=1")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
+from jax.scipy.sparse.linalg import cg
 from jaxtyping import Array, Bool, Float, Int
 
 
@@ -81,7 +82,7 @@ def improve(trust: Trust, policy: Policy, s: Array, a: Array, advantage: Array) 
         return jax.jvp(jax.grad(constraint), (flat,), (v,))[1] + trust.damping * v
 
     start, gradient = jax.value_and_grad(objective)(flat)
-    direction = conjugate_gradients(fisher, gradient, trust.iterations)
+    direction, _ = cg(fisher, gradient, tol=0.0, maxiter=trust.iterations)
     curvature = jnp.maximum(direction @ fisher(direction), 1e-30)
     full = jnp.sqrt(2 * trust.step / curvature) * direction
 
@@ -91,20 +92,6 @@ def improve(trust: Trust, policy: Policy, s: Array, a: Array, advantage: Array) 
 
     i = jax.lax.while_loop(lambda i: (i < trust.tries) & ~good(i), lambda i: i + 1, jnp.zeros((), int))
     return unravel(jnp.where(i < trust.tries, flat + trust.backtrack**i * full, flat))
-
-
-def conjugate_gradients(product, b: Float[Array, " n"], iterations: int) -> Float[Array, " n"]:
-    """x with A x ~ b, from 0, given v -> A v."""
-
-    def once(_, carry):
-        x, r, p, rr = carry
-        ap = product(p)
-        alpha = rr / jnp.maximum(p @ ap, 1e-30)
-        x, r = x + alpha * p, r - alpha * ap
-        new = r @ r
-        return x, r, r + new / jnp.maximum(rr, 1e-30) * p, new
-
-    return jax.lax.fori_loop(0, iterations, once, (jnp.zeros_like(b), b, b, b @ b))[0]
 
 
 def value_features(s: Float[Array, "n ds"], t: Int[Array, " n"]) -> Float[Array, "n f"]:
