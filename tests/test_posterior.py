@@ -97,7 +97,7 @@ def test_variance_starts_at_its_maximum_and_never_grows(rng):
     alpha = 0.01
     kept = held(10, alpha, 1, 1)
     probe = rng.normal(size=(20, 10))
-    probe /= np.linalg.norm(probe, axis=1, keepdims=True)
+    probe = jnp.asarray(probe / np.linalg.norm(probe, axis=1, keepdims=True))
     last = posterior.variance(kept.covariance, probe)
     np.testing.assert_allclose(last, 1 / alpha)
     for _ in range(30):

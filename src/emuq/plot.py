@@ -108,7 +108,7 @@ def learning_curve(history: History, path: str | os.PathLike | None = None) -> F
 
 
 def _figure(width: float, height: float) -> Figure:
-    """A figure that no window belongs to, made without pyplot: a notebook's or a program's backend stays its own."""
+    """A figure without a window, made without pyplot: a program's backend stays its own."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
