@@ -17,13 +17,7 @@ def annotated() -> list[str]:
 
 # Before anything of emuq is imported: from here on beartype checks these modules' annotations at every call.
 # Not RFFQ, whose class of that module has to see bad options to refuse them.
-<<<<<<< HEAD
-install_import_hook(
-    [n for n in annotated() if ".agents.emuq." not in n and n != "emuq.agents.rffq"], "beartype.beartype"
-)
-=======
 install_import_hook([n for n in annotated() if n != "emuq.agents.rffq"], "beartype.beartype")
->>>>>>> libs
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
