@@ -15,7 +15,17 @@ from emuq.agents.emuq.options import Options
 from emuq.linear.features import Features, action_part
 from emuq.precision import double
 
-OLD, NEW = np.ones(3), 2 * np.ones(3)  # any tree of arrays will do for a policy
+
+def policy(number):
+    """A policy that is told by its weight alone."""
+    return contest.GreedyPolicy(None, None, jnp.full(1, float(number)), None)  # type: ignore[arg-type]
+
+
+def number(policy) -> float:
+    return float(policy.weights[0])
+
+
+OLD, NEW = 1, 2
 OPTIONS = Options()
 JUDGE, CHALLENGE = jax.jit(contest.judge), jax.jit(contest.challenge)
 
@@ -28,23 +38,26 @@ def _in_double():
 
 def begun(**record):
     """A contest past its first episodes, in which nobody is trusted, with these fields changed."""
+
+    def field(name, value):
+        if name in ("trusted", "former", "challenger"):
+            return policy(value)
+        return jnp.asarray(value, float if name == "score" else jnp.int32)
+
     fields = {"episodes": FIRST} | record
-    return contest.nobody(jnp.zeros(3))._replace(
-        **{name: jnp.asarray(value, jnp.int32) if isinstance(value, int) else jnp.asarray(value)
-           for name, value in fields.items()}
-    )  # fmt: skip
+    return contest.nobody(policy(0))._replace(**{name: field(name, x) for name, x in fields.items()})
 
 
 def play(state, newest, outcomes):
     """Feed episodes' outcomes (goal, value) to the contest, with these newest weights."""
     for goal, value in outcomes:
-        state = JUDGE(state, jnp.asarray(newest), jnp.asarray(value), jnp.asarray(goal))
+        state = JUDGE(state, policy(newest), jnp.asarray(value, float), jnp.asarray(goal))
     return state
 
 
-def trusts(state, policy) -> bool:
+def trusts(state, known) -> bool:
     assert int(state.trials) > 0
-    return bool(np.all(state.trusted == policy))
+    return number(state.trusted) == known
 
 
 def record(state) -> tuple[int, int]:
@@ -57,12 +70,12 @@ class Book:
     def __init__(self) -> None:
         self.records: dict[float, tuple[int, int]] = {}
 
-    def note(self, policy: float, goal: bool) -> None:
-        wins, trials = self.records.get(policy, (0, 0))
-        self.records[policy] = wins + goal, trials + 1
+    def note(self, known: float, goal: bool) -> None:
+        wins, trials = self.records.get(known, (0, 0))
+        self.records[known] = wins + goal, trials + 1
 
-    def bet(self, policy: float) -> float:
-        wins, trials = self.records[policy]
+    def bet(self, known: float) -> float:
+        wins, trials = self.records[known]
         return (wins + 1) / (trials + 2)
 
 
@@ -80,29 +93,29 @@ LUCKY = st.lists(  # long runs of wins, as it takes to replace a policy that nev
 @given(st.one_of(EPISODES, LUCKY))
 def test_no_policy_gives_way_to_a_worse_bet_and_records_are_true(episodes):
     with double():  # hypothesis runs the body many times within one fixture
-        state, book = contest.nobody(jnp.zeros(())), Book()
+        state, book = contest.nobody(policy(0)), Book()
         for i, (goal, value, draws, postpones) in enumerate(episodes):
             newest = float(i + 1)  # another policy at each plan
             if schedule.challenge_begins(state) and draws:
-                state = CHALLENGE(state, jnp.asarray(newest + 0.5), jnp.int32(i))
+                state = CHALLENGE(state, policy(newest + 0.5), jnp.int32(i))
             if postpones and schedule.postpones_challenge(OPTIONS, state, 0.0):
                 state = contest.postpone(state)
             turn, before = int(state.turn), state
             if turn != NEWEST:
                 assert turn == CHALLENGER or int(state.trials) > 0
-                book.note(float(contest.player(state)), goal)
+                book.note(number(contest.player(state)), goal)
             state = play(state, newest, [(goal, value)])
             # Who plays: the newest weights at first and never again, then somebody who is known.
             assert (int(state.turn) == NEWEST) == (i + 1 < FIRST and int(state.trials) == 0)
             # Records are those of the policy they stand beside, and no one wins more than it plays.
             if int(state.trials):
-                assert record(state) == book.records[float(state.trusted)]
+                assert record(state) == book.records[number(state.trusted)]
             for wins, trials in (record(state), (int(state.former_wins), int(state.former_trials))):
                 assert 0 <= wins <= trials
             if wins := int(state.challenger_wins):  # a challenger is kept as it is, and has not missed
-                assert book.records[float(state.challenger)] == (wins, wins)
+                assert book.records[number(state.challenger)] == (wins, wins)
             # Who is trusted: always somebody once there is one; nobody gives way to a worse bet.
-            old, new = float(before.trusted), float(state.trusted)
+            old, new = number(before.trusted), number(state.trusted)
             assert int(state.trials) > 0 or int(before.trials) == 0
             if int(before.trials) and new != old:
                 assert book.bet(new) >= book.bet(old)
@@ -125,16 +138,16 @@ def test_one_that_never_missed_gives_way_to_as_many_wins_that_are_worth_as_much(
 
 
 def test_the_first_episodes_act_on_the_newest_weights():
-    state = contest.nobody(jnp.zeros(3))
+    state = contest.nobody(policy(0))
     for _ in range(FIRST - 1):
         state = play(state, OLD, [(True, 0.5)])
         assert int(state.turn) == NEWEST
     state = play(state, OLD, [(True, 0.5)])
     assert int(state.turn) == CHALLENGER
-    np.testing.assert_array_equal(contest.player(state), OLD)
+    assert number(contest.player(state)) == OLD
 
 
-def test_a_policy_is_state_once_seen_to_work_and_tested_to_its_first_miss():
+def test_a_policy_is_trusted_once_seen_to_work_and_tested_to_its_first_miss():
     state = play(begun(), NEW, [(False, 0.0)])
     for _ in range(2):  # past its youth a policy is tried, kept still, and after a miss the next one
         assert schedule.challenge_begins(state)
@@ -206,16 +219,16 @@ def test_a_worse_record_does_not_come_back():
 
 def test_a_challenge_about_to_begin_is_the_newest_policys():
     waiting = begun(turn=CHALLENGER, challenger=OLD)
-    begins = contest.challenge(waiting, jnp.asarray(NEW), jnp.int32(700))
-    np.testing.assert_array_equal(begins.challenger, NEW)
+    begins = contest.challenge(waiting, policy(NEW), jnp.int32(700))
+    assert number(begins.challenger) == NEW
     assert int(begins.drawn) == 700
     tried = waiting._replace(challenger_wins=jnp.int32(1))
-    np.testing.assert_array_equal(contest.challenge(tried, jnp.asarray(NEW), jnp.int32(700)).challenger, OLD)
+    assert number(contest.challenge(tried, policy(NEW), jnp.int32(700)).challenger) == OLD
 
 
-def drawn(rng, sines, actions, number=3):
-    members = []
-    for _ in range(number):
+def drawn(rng, sines, actions, count=3):
+    members, actions = [], jnp.asarray(actions)
+    for _ in range(count):
         w = jnp.asarray(rng.normal(size=(6, 2))), jnp.asarray(rng.normal(size=(6, 1)))
         features = Features(*w, 0.3, sines)
         weights = jnp.asarray(rng.normal(size=features.num_features))
@@ -226,7 +239,7 @@ def drawn(rng, sines, actions, number=3):
 
 @pytest.mark.parametrize("sines", [True, False])
 def test_votes_weigh_the_members_and_depend_on_the_observation_alone(sines, rng):
-    state, action, actions = rng.random((5, 2)), rng.random((5, 1)), rng.random((7, 1))
+    state, action, actions = (jnp.asarray(rng.random(shape)) for shape in ((5, 2), (5, 1), (7, 1)))
     members = drawn(rng, sines, actions)
     calm = contest.committee(members)
     restless = calm._replace(restless=jnp.ones(3, bool))
@@ -253,7 +266,7 @@ def test_one_member_has_the_only_vote(rng):
 
 @pytest.mark.parametrize("sines", [True, False])
 def test_a_committee_is_the_mean_of_its_members(sines, rng):
-    state, action, actions = rng.random((5, 2)), rng.random((5, 1)), rng.random((7, 1))
+    state, action, actions = (jnp.asarray(rng.random(shape)) for shape in ((5, 2), (5, 1), (7, 1)))
     members = drawn(rng, sines, actions)
     whole = contest.committee(members)
     mean = np.mean([np.asarray(m.features(state, action) @ m.weights) for m in members], axis=0)

@@ -12,6 +12,7 @@ import pytest
 
 import emuq
 from cars import car, weights
+from emuq import checkpoint
 from emuq.agents.emuq import act, contest, learn, programs
 from emuq.agents.episodes import Transition
 from emuq.agents.spaces import to_unit
@@ -40,7 +41,8 @@ def test_it_does_what_the_pure_functions_do(kappa):
     with double():
         state = jax.tree.map(jnp.copy, agent.whole_state())
         for i, (transition, action) in enumerate(walk(agent, 45)):
-            here, there = map(agent._scaling, (transition.observation, transition.next_observation))
+            seen = transition.observation, transition.next_observation
+            here, there = (jnp.asarray(agent._scaling(x)) for x in seen)
             if i == 0:
                 state = learn.begin(state, here)
             used = to_unit(agent._actions, transition.action)
@@ -51,7 +53,7 @@ def test_it_does_what_the_pure_functions_do(kappa):
             if int(state.blocked.used) == 8:
                 state = fold(state)
         whole = agent.whole_state()
-        jax.tree.map(np.testing.assert_array_equal, whole.data, state.data)
+        same(whole.data, state.data)
         np.testing.assert_array_equal(whole.q_bounds, state.q_bounds)
         # r^e takes rows that wait by quadrature, folded ones in closed form: 1e-7 apart.
         np.testing.assert_allclose(whole.blocked.weights, state.blocked.weights, atol=1e-6)
@@ -65,12 +67,15 @@ def test_the_whole_state_is_the_same_however_often_it_is_asked_for():
         for _ in walk(agent, 30):
             if often:
                 agent.whole_state()
-    jax.tree.map(np.testing.assert_array_equal, *(strip(agent.whole_state()) for agent in (asked, left)))
+    same(asked.whole_state(), left.whole_state())
 
 
-def strip(state):
-    """A state with plain numbers for its key."""
-    return state._replace(key=jax.random.key_data(state.key))
+def same(tree, other):
+    """All arrays are equal, number for number."""
+    assert jax.tree.structure(tree) == jax.tree.structure(other)
+    ours, theirs = checkpoint.flatten(tree), checkpoint.flatten(other)
+    for name, array in ours.items():
+        np.testing.assert_array_equal(array, theirs[name], err_msg=name)
 
 
 @pytest.mark.parametrize("options", [{}, {"effort": 0.3}])
@@ -78,14 +83,11 @@ def test_what_a_step_reads_is_packed_and_unpacked_without_loss(options):
     agent = emuq.EMUQ(gym.make("emuq/LunarLander-v0"), features=40, capacity=256, **options)
     state = agent.whole_state()
     with double():
-        small = programs.small(state)
-        again = programs.unpacking(state)(programs.reading(state).small)
-        assert jax.tree.structure(small) == jax.tree.structure(again)
-        jax.tree.map(np.testing.assert_array_equal, small, again)
+        same(programs.unpacking(state)(programs.reading(state).small), programs.small(state))
         assert programs.unpacking(state) == programs.unpacking(agent.whole_state())  # one program for all
         moving, fixed = programs.split(state)
         assert fixed.q_bounds is None
-        jax.tree.map(np.testing.assert_array_equal, strip(programs.join(moving, fixed)), strip(state))
+        same(programs.join(moving, fixed), state)
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])

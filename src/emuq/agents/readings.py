@@ -13,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from emuq.errors import InputError, finite, quoted
+from emuq.planning.transitions import reached_goal
 
 # Agents add up squares of returns r / (1 - gamma) in single precision, which ends at 3.4e38: with gamma up to
 # 0.999 and a million transitions that leaves sqrt(3.4e38 / 1e6) / 1e3 = 1.8e13 for one reward.
@@ -63,7 +64,7 @@ def step(env: Environment, space: gym.Space, action: Any, number: int) -> Step:
     observation = observation_of(space, observation, number)
     reward, terminated, truncated = reward_of(reward, number), bool(terminated), bool(truncated)
     told = "is_success" in info
-    goal = bool(info["is_success"]) if told else terminated and reward > 0
+    goal = bool(info["is_success"]) if told else reached_goal(terminated, reward)
     return Step(observation, reward, terminated, truncated, goal, told)
 
 

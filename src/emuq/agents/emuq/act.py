@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float, Int
 from emuq.agents.emuq import contest
 from emuq.agents.emuq.contest import GreedyPolicy
 from emuq.agents.emuq.state import State
+from emuq.agents.ties import argmax_by_uniform
 from emuq.linear import posterior
 from emuq.linear.features import scores, state_part
 from emuq.planning.targets import balance
@@ -102,13 +103,11 @@ def _either(state: State, policy: GreedyPolicy, acts: Bool[Array, ""], observati
 
 def _best(state: State, total: Float[Array, " k"]) -> Int[Array, ""]:
     """argmax; among equals a random one, drawn from the agent's key and the number of transitions."""
-    tied = total >= jnp.max(total)
 
+    # A key for each transition, so that any loop over the same data acts the same.
     def draw() -> Int[Array, ""]:
-        # A key for each transition, so that any loop over the same data acts the same.
-        lottery = jax.random.uniform(jax.random.fold_in(state.key, state.data.count), total.shape)
-        return jnp.argmax(jnp.where(tied, lottery, -1.0))
+        key = jax.random.fold_in(state.key, state.data.count)
+        return argmax_by_uniform(total, jax.random.uniform(key, total.shape))
 
-    return jax.lax.cond(
-        jnp.sum(tied) > 1, draw, lambda: jnp.argmax(tied)
-    )  # to draw is dear, and ties are rare
+    # Drawing takes long, and ties are rare.
+    return jax.lax.cond(jnp.sum(total >= jnp.max(total)) > 1, draw, lambda: jnp.argmax(total))

@@ -163,9 +163,8 @@ def transfer(state: State, new: Basis, options: Options) -> State:
 
 def challenge(state: State, policy: GreedyPolicy, options: Options) -> State:
     """A challenge that is about to begin is this policy's, restless while no episode has failed."""
-    failed = state.data.terminal & (
-        state.data.rewards <= 0
-    )  # an episode that ends by itself succeeds or fails
+    terminal, rewards = state.data.terminal, state.data.rewards
+    failed = terminal & ~transitions.reached_goal(terminal, rewards)
     calm = jnp.any(failed) | (not options.restless)
     policy = policy._replace(restless=jnp.broadcast_to(~calm, policy.restless.shape))
     return state._replace(contest=contest.challenge(state.contest, policy, state.data.count))

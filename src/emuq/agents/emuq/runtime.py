@@ -101,14 +101,16 @@ class Runtime:
 
     # A step -------------------------------------------------------------------------------------------------
 
-    def row(self, observation: Any, action: Any, reward: float, following: Any, *extra: float) -> np.ndarray:
-        """A transition as one array, as `programs` says; `extra` is terminal, kappa."""
+    def row(
+        self, observation: Any, action: Any, reward: float, following: Any, terminal: bool, kappa: float
+    ) -> np.ndarray:
+        """A transition as one array, as `programs` says."""
         row, s = np.empty_like(self._row), self._states
         row[:s] = observation
         row[s : -EXTRA - 1 - s] = action
         row[-EXTRA - 1 - s] = reward
         row[-EXTRA - s : -EXTRA] = following
-        row[-EXTRA:] = *extra, self.used, self.count
+        row[-EXTRA:] = terminal, kappa, self.used, self.count
         return row
 
     def step(self, row: np.ndarray, exploits: bool) -> jax.Array:
