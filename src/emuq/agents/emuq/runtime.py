@@ -101,7 +101,9 @@ class Runtime:
 
     # A step -------------------------------------------------------------------------------------------------
 
-    def row(self, observation: Any, action: Any, reward: float, following: Any, *extra: float) -> np.ndarray:
+    def row(
+        self, observation: Any, action: Any, reward: float, following: Any, *extra: float | bool
+    ) -> np.ndarray:
         """A transition as one array, as `programs` says; `extra` is terminal, kappa."""
         row, s = np.empty_like(self._row), self._states
         row[:s] = observation
