@@ -194,7 +194,7 @@ def test_after_a_terminal_state_q_stops_and_u_goes_on_where_it_is_told(end, rng)
     assert float(q[0]) == pytest.approx(1.0, abs=0.05)
     phi = basis.features(state.data.states[0].astype(float), action)
     gain = planned.covariance @ phi  # beta = 1
-    ahead = np.array([[float(after)]] * 2), np.eye(2)
+    ahead = jnp.array([[float(after)]] * 2), jnp.eye(2)
     next_q, next_u, _ = act.values(planned, *ahead)
     best = int(np.argmax(next_q + kappa * next_u))
     r_e = float(learn.exploration_reward(planned, state_part(basis.features, ahead[0][0]), options))
@@ -250,8 +250,8 @@ def test_single_precision_of_products_hardly_changes_a_plan(preset, rng):
             count=jnp.int32(count),
         )
         planned = plan(state._replace(data=data), jnp.asarray(1.0), options)
-        states, actions = map(jnp.asarray, (queries[:, :2], queries[:, 2:]))
-        scores[precision] = basis.features(states, actions) @ planned.blocked.weights
+        asked = map(jnp.asarray, (queries[:, :2], queries[:, 2:]))
+        scores[precision] = basis.features(*asked) @ planned.blocked.weights
     spread = np.ptp(scores["double"], axis=0)
     assert (spread > 0.1).all()
     assert (np.abs(scores["single"] - scores["double"]) < 1e-3 * spread).all()
