@@ -250,8 +250,8 @@ def test_single_precision_of_products_hardly_changes_a_plan(preset, rng):
             count=jnp.int32(count),
         )
         planned = plan(state._replace(data=data), jnp.asarray(1.0), options)
-        states, actions = map(jnp.asarray, (queries[:, :2], queries[:, 2:]))
-        scores[precision] = basis.features(states, actions) @ planned.blocked.weights
+        asked = map(jnp.asarray, (queries[:, :2], queries[:, 2:]))
+        scores[precision] = basis.features(*asked) @ planned.blocked.weights
     spread = np.ptp(scores["double"], axis=0)
     assert (spread > 0.1).all()
     assert (np.abs(scores["single"] - scores["double"]) < 1e-3 * spread).all()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import zipfile
 
 import gymnasium as gym
 import numpy as np
@@ -10,7 +12,6 @@ import pytest
 
 import corridor
 import emuq
-from emuq import checkpoint
 from emuq.agents.recipe import recipe
 from emuq.cli import main
 from emuq.commands.environments import option
@@ -21,8 +22,13 @@ PLACE = "Corridor-v0"
 
 def rewritten(path, **changes):
     """The checkpoint at `path` with some of its meta data changed."""
-    arrays, meta = checkpoint.read(path)
-    checkpoint.write(path, arrays, {**meta, **changes})
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(members["header.json"])
+    members["header.json"] = json.dumps({**header, "meta": {**header["meta"], **changes}}).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
 
 
 @pytest.fixture

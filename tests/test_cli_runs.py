@@ -38,7 +38,7 @@ def test_ctrl_c_on_the_first_step_leaves_a_run_to_go_on_with(tmp_path, capsys):
 def test_ctrl_c_later_says_how_many_episodes_are_saved(tmp_path, capsys):
     # An episode has 50 steps at most, and takes 9 at least.
     assert train(tmp_path, "--episodes", "50", "--env-option", "interrupt=120") == 130
-    saved = len(checkpoint.read(tmp_path / "agent.emuq")[1]["history"]["length"])
+    saved = checkpoint.read(tmp_path / "agent.emuq")[0]["history.length"].size
     assert saved >= 2
     assert f"{saved} episodes are saved" in capsys.readouterr().err
 
@@ -51,16 +51,16 @@ def test_a_run_without_a_whole_episode_may_begin_again_and_no_other(tmp_path, ca
 
 
 def full_after(monkeypatch, saves: int) -> None:
-    """The disk is full after so many saves."""
-    save, left = Agent.save, [saves]
+    """The disk is full after so many saves, of an agent and a history each."""
+    fsync, left = os.fsync, [2 * saves]
 
-    def limited(self, path):
+    def limited(descriptor):
         left[0] -= 1
         if left[0] < 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        save(self, path)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(descriptor)
 
-    monkeypatch.setattr(Agent, "save", limited)
+    monkeypatch.setattr(os, "fsync", limited)
 
 
 @pytest.mark.parametrize(("saves", "kept"), [(0, None), (1, 0), (2, 1)])
@@ -106,7 +106,8 @@ def test_an_answer_that_cannot_be_written_is_one_line():
 
 @pytest.fixture
 def no_matplotlib(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
 
 
 def test_training_without_matplotlib_leaves_out_the_pictures_alone(no_matplotlib, tmp_path, capsys):

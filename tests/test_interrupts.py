@@ -106,7 +106,7 @@ def test_no_reward_flows_back_over_a_broken_end():
     learn(learner, KeyboardInterrupt)
     learner.learn(episodes=1, progress=False)
     with double():
-        returns = np.asarray(jax.jit(transitions.returns)(learner._state.data, 0.99))
+        returns = np.asarray(jax.jit(transitions.returns, static_argnums=1)(learner.whole_state().data, 0.99))
     returns = returns[: learner.num_transitions]
     assert np.isneginf(returns[: STEP - 1]).all(), "nothing is known of what follows where it was broken off"
     np.testing.assert_allclose(returns[STEP - 1 :], 0.99 ** np.arange(FIRST)[::-1], rtol=1e-6)

@@ -56,7 +56,7 @@ def as_env(given: Any) -> gym.Env | Spaces:
     if hasattr(given, "num_envs"):
         raise InputError(
             f"env is {quoted(given)}, a vector of environments: expected a single one; "
-            'pass one of them, such as gym.make("emuq/MountainCar-v0")'
+            'pass one of them, such as gym.make("CartPole-v1")'
         )
     if not (hasattr(given, "observation_space") and hasattr(given, "action_space")):
         raise InputError(

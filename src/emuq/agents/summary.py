@@ -23,7 +23,7 @@ class Planner(Protocol):
 
 
 def line(agent: Agent) -> str:
-    """`EMUQ on MountainCar-v0, seed 0: 12 episodes, 1,204 steps, 11 goals, kappa 0 (UntilGoal)`."""
+    """`EMUQ on Pendulum-v1, seed 0: 12 episodes, 1,204 steps, 11 goals, kappa 0 (UntilGoal)`."""
     goals = sum(row.goal for row in agent.history)
     seen = (
         f"{_number(len(agent.history), 'episode')}, {_number(agent.num_transitions, 'step')}, "

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from emuq.commands import environments, note
 from emuq.errors import InputError
+from emuq.files import replacing
 
 CHECKPOINT, HISTORY = "agent.emuq", "history.json"
 OUT, SEED = Path("out/train"), 0
@@ -175,17 +175,13 @@ class Kept:
     def _keep(self, agent: Any) -> None:
         try:
             agent.save(self._folder / CHECKPOINT)
-            part = self._folder / f".{HISTORY}.part"
-            part.write_text(agent.history.to_json())
-            os.replace(part, self._folder / HISTORY)
-        except (OSError, InputError) as error:
-            reason = " ".join(str(getattr(error, "strerror", None) or error).split())
-            what = (
+            with replacing(self._folder / HISTORY) as file:
+                file.write(agent.history.to_json().encode())
+        except InputError as error:
+            safe = (
                 f"the {self.episodes} episodes before are safe there" if self.episodes else "nothing is lost"
             )
-            raise InputError(
-                f"cannot write to {self._folder} ({reason}): {what}; make room, or choose another folder"
-            ) from error
+            raise InputError(f"{error}; {safe}") from error
         self.episodes = len(agent.history)
 
 
@@ -194,7 +190,7 @@ def _holds_run(path: Path) -> bool:
     from emuq import checkpoint
 
     try:
-        return path.exists() and bool(checkpoint.read(path)[1]["history"]["length"])
+        return path.exists() and checkpoint.read(path)[0]["history.length"].size > 0
     except InputError:
         return True
 
