@@ -7,6 +7,11 @@ from pathlib import Path
 
 from jaxtyping import install_import_hook
 
+UNCHECKED = {
+    "emuq.agents.rffq",  # its class of options has to see bad ones to refuse them
+    "emuq.agents.emuq.held",  # holds any pytree as a policy, and is tested with plain arrays
+}
+
 
 def annotated() -> list[str]:
     """The modules of emuq that state shapes, which is what they import jaxtyping for."""
@@ -16,8 +21,8 @@ def annotated() -> list[str]:
 
 
 # Before anything of emuq is imported: from here on beartype checks these modules' annotations at every call.
-# Not RFFQ, whose class of that module has to see bad options to refuse them.
-install_import_hook([n for n in annotated() if n != "emuq.agents.rffq"], "beartype.beartype")
+CHECKED = [name for name in annotated() if name not in UNCHECKED]
+install_import_hook(CHECKED, "beartype.beartype")
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
