@@ -36,6 +36,7 @@ $(SB3)/.installed: pyproject.toml constraints.txt benchmarks/sb3/requirements.tx
 	@touch $@
 
 sb3: $(SB3)/.installed
+	$(SB3)/bin/python benchmarks/sb3/evaluate_policy.py
 	OMP_NUM_THREADS=1 $(SB3)/bin/python benchmarks/sb3/compare.py $(SB3_OPTIONS)
 
 # The versions every test ran with; installs use them, so that next year's install is today's.

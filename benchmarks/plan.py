@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 import emuq
-from emuq.agents.emuq import learn as core
+from emuq.agents.emuq.plan import plan
 from emuq.precision import double
 from timing import report
 
@@ -28,12 +28,12 @@ def filled(count: int, capacity: int) -> emuq.EMUQ:
         gym.make("emuq/MountainCar-v0"), features=M, kappa=1.0, capacity=capacity, plan_interval=None
     )
     rng = np.random.default_rng(0)
-    states = np.zeros((agent._state.data.capacity, 2), np.float32)
+    states = np.zeros((agent.whole_state().data.capacity, 2), np.float32)
     states[:count] = rng.random((count, 2))
     following = np.clip(states + rng.normal(scale=0.02, size=states.shape).astype(np.float32), 0, 1)
     goals = np.arange(len(states)) % 500 == 499
     with double():
-        data = agent._state.data._replace(
+        data = agent.whole_state().data._replace(
             rewards=jax.numpy.asarray(goals, dtype=np.float32),
             terminal=jax.numpy.asarray(goals),
             ended=jax.numpy.asarray(goals),
@@ -42,24 +42,24 @@ def filled(count: int, capacity: int) -> emuq.EMUQ:
             actions=jax.numpy.asarray(rng.random((len(states), 1)), dtype=np.float32),
             count=jax.numpy.int32(count),
         )
-        agent._state = agent._state._replace(data=data)
+        agent._runtime.replace(agent.whole_state()._replace(data=data))
     return agent
 
 
 def plan_seconds(agent: emuq.EMUQ, repeats: int = 3) -> float:
-    run = jax.jit(core.plan, static_argnames="options")
+    run = jax.jit(plan, static_argnames="options")
     with double():
         samples = []
         for _ in range(repeats + 1):
             began = time.perf_counter()
-            jax.block_until_ready(run(agent._state, 1.0, agent.settings))
+            jax.block_until_ready(run(agent.whole_state(), 1.0, agent.settings))
             samples.append(time.perf_counter() - began)
     return float(np.median(samples[1:]))
 
 
 def transcription_seconds(agent: emuq.EMUQ, count: int, sweeps: int = 60) -> float:
     """Lines 15 to 18 as written, with as many sweeps as a plan may make."""
-    features, rng = agent._state.basis.features, np.random.default_rng(0)
+    features, rng = agent.whole_state().basis.features, np.random.default_rng(0)
     slow = Reference(
         features.state_frequencies,
         features.action_frequencies,
@@ -67,7 +67,7 @@ def transcription_seconds(agent: emuq.EMUQ, count: int, sweeps: int = 60) -> flo
         rng.random((10, 1)),
         np.full(10, 0.1),
     )
-    data = agent._state.data
+    data = agent.whole_state().data
     rows = zip(
         *(np.asarray(x[:count], float) for x in data[:4]), np.asarray(data.terminal[:count]), strict=True
     )

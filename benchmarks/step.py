@@ -15,8 +15,10 @@ import numpy as np
 import emuq
 from emuq import dispatch
 from emuq.agents.base import Transition
-from emuq.agents.emuq import learn as core
+from emuq.agents.emuq.act import act
+from emuq.agents.emuq.learn import fold, observe
 from emuq.agents.emuq.options import Options
+from emuq.agents.emuq.state import State
 from emuq.precision import double
 from timing import floor, report, seconds
 
@@ -31,23 +33,23 @@ def compiled_loop(agent: emuq.EMUQ) -> float:
     options = agent.settings
     states = jnp.asarray(np.random.default_rng(0).random((STEPS + 1, 2)))
 
-    def step(state: core.State, pair):
+    def step(state: State, pair):
         here, there = pair
-        index = core.act(state, here, jnp.asarray(1.0))
+        index = act(state, here, jnp.asarray(1.0))
         action = state.basis.actions[index]
-        state = core.observe(state, here, action, 0.0, there, jnp.asarray(False), jnp.asarray(1.0), options)
+        state = observe(state, here, action, 0.0, there, jnp.asarray(False), jnp.asarray(1.0), options)
         return state, None
 
-    def block(state: core.State, pairs):
-        return core.fold(jax.lax.scan(step, state, pairs)[0]), None
+    def block(state: State, pairs):
+        return fold(jax.lax.scan(step, state, pairs)[0]), None
 
-    def loop(state: core.State):
+    def loop(state: State):
         pairs = tuple(x.reshape(-1, options.block, 2) for x in (states[:-1], states[1:]))
         return jax.lax.scan(block, state, pairs)[0].blocked.weights
 
     with double():
         run = jax.jit(loop)
-        return seconds(lambda: jax.block_until_ready(run(agent._state))) / STEPS
+        return seconds(lambda: jax.block_until_ready(run(agent.whole_state()))) / STEPS
 
 
 def gymnasium_loop(agent: emuq.EMUQ, steps: int = 2000) -> np.ndarray:
@@ -64,7 +66,7 @@ def gymnasium_loop(agent: emuq.EMUQ, steps: int = 2000) -> np.ndarray:
 
 def transcription(agent: emuq.EMUQ, steps: int = 40) -> float:
     """Seconds a step of Algorithm 2 as written: 15 sampled actions, 10 sampled actions a reward."""
-    rng, features = np.random.default_rng(0), agent._state.basis.features
+    rng, features = np.random.default_rng(0), agent.whole_state().basis.features
     slow = Reference(
         features.state_frequencies,
         features.action_frequencies,

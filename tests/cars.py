@@ -15,4 +15,4 @@ def car(**options):
 
 
 def weights(agent):
-    return np.asarray(agent._state.blocked.weights)
+    return np.asarray(agent.whole_state().blocked.weights)

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box
 
-from emuq.agents.emuq import learn as core
+from emuq.agents.emuq import act, learn
 from emuq.agents.emuq.options import PAPER, Options, resolve
+from emuq.agents.emuq.plan import plan
+from emuq.agents.emuq.state import draw_basis, init
 from emuq.agents.spaces import Actions, actions_of
 from emuq.linear import posterior
-from emuq.linear.expectation import quadratic_form
+from emuq.linear.expectation import box_moments, quadratic_form
 from emuq.linear.features import Features, action_part, random_fourier, state_part
 from emuq.planning import iteration as planning
 from emuq.planning import targets as bellman
@@ -100,15 +102,15 @@ def test_policy_iteration_solves_a_random_mdp_exactly(table, rng):
     s = posterior.covariance(phi.T @ phi, alpha, beta)
     exploration = jnp.zeros(data.capacity).at[: STATES * CHOICES].set(mdp[3].ravel())
     zero = jnp.zeros(features.num_features)
-    plan = planning.policy_iteration(
+    found = planning.policy_iteration(
         features, candidates, beta * s, data, exploration, zero, zero, jnp.asarray(1.0),
         jnp.array([-10.0, 10.0]), rules,
     )  # fmt: skip
     q = value_iteration(mdp, mdp[1], True, 0.9, (-10.0, 10.0), True)
-    np.testing.assert_allclose((phi @ plan.q_weights).reshape(STATES, CHOICES), q, atol=1e-5)
+    np.testing.assert_allclose((phi @ found.q_weights).reshape(STATES, CHOICES), q, atol=1e-5)
     u = value_iteration(mdp, mdp[3], False, 0.9, rules.u_bounds, False, other=q)
-    np.testing.assert_allclose((phi @ plan.u_weights).reshape(STATES, CHOICES), u, atol=1e-5)
-    assert bool(jnp.all(plan.converged))
+    np.testing.assert_allclose((phi @ found.u_weights).reshape(STATES, CHOICES), u, atol=1e-5)
+    assert bool(jnp.all(found.converged))
 
 
 def agent_and_reference(rng, **changes):
@@ -120,8 +122,8 @@ def agent_and_reference(rng, **changes):
         PAPER, features=30, precision="double", capacity=256, tolerance=1e-12, sweeps=20_000,
         improvements=1, discount=0.8, **changes,
     )  # fmt: skip
-    basis = core.draw_basis(rng, options, 2, actions)
-    state = core.init(basis, options, jax.random.key(0))
+    basis = draw_basis(rng, options, 2, actions)
+    state = init(basis, options, jax.random.key(0))
     f = basis.features
     slow = Reference(
         f.state_frequencies,
@@ -136,7 +138,7 @@ def agent_and_reference(rng, **changes):
 
 
 def walk(rng, state, slow, options, steps):
-    observe, fold = jax.jit(core.observe, static_argnames="options"), jax.jit(core.fold)
+    observe, fold = jax.jit(learn.observe, static_argnames="options"), jax.jit(learn.fold)
     s = rng.random(2)
     for i in range(steps):
         a, following = rng.random(1), np.clip(s + rng.normal(size=2) * 0.1, 0, 1)
@@ -153,9 +155,9 @@ def walk(rng, state, slow, options, steps):
 
 def test_steps_and_plan_equal_the_transcription_of_algorithm_2(rng):
     state, slow, options = walk(rng, *agent_and_reference(rng, block=16), 60)
-    np.testing.assert_allclose(core.fold(state).blocked.covariance, slow.S, atol=1e-8)
+    np.testing.assert_allclose(learn.fold(state).blocked.covariance, slow.S, atol=1e-8)
     np.testing.assert_allclose(state.blocked.weights, np.stack([slow.m_q, slow.m_u], -1), atol=1e-6)
-    planned = jax.jit(core.plan, static_argnames="options")(state, jnp.asarray(1.0), options)
+    planned = jax.jit(plan, static_argnames="options")(state, jnp.asarray(1.0), options)
     slow.end_episode(tolerance=1e-12)
     np.testing.assert_allclose(planned.blocked.weights[:, 1], slow.m_u, atol=1e-4)
     np.testing.assert_allclose(planned.blocked.weights[:, 0], slow.m_q, atol=1e-6)
@@ -166,28 +168,40 @@ def test_an_own_argmax_for_q_is_not_the_balanced_one(rng):
     for q_policy in ("own", "balanced"):
         twin = np.random.default_rng(1)
         state, _, options = walk(twin, *agent_and_reference(twin, q_policy=q_policy), 60)
-        plans.append(core.plan(state, jnp.asarray(1.0), options).blocked.weights[:, 0])
+        plans.append(plan(state, jnp.asarray(1.0), options).blocked.weights[:, 0])
     assert float(jnp.max(jnp.abs(plans[0] - plans[1]))) > 1e-3
 
 
 @pytest.mark.parametrize("end", ["reset", "state", "zero"])
-def test_terminal_transitions_end_q_and_only_stop_u_if_told(end, rng):
-    options = Options(features=20, capacity=256, exploration_end=end, precision="double")
-    actions = Actions(np.eye(2), np.eye(2), np.full(2, 0.5), True, np.zeros(1), np.ones(1))
-    basis = core.draw_basis(rng, options, 1, actions)
-    state = core.begin(core.init(basis, options, jax.random.key(0)), jnp.array([0.1]))
-    state = core.observe(
-        state, jnp.array([0.2]), jnp.array([1.0, 0.0]), jnp.asarray(1.0), jnp.array([0.9]), jnp.asarray(True),
-        jnp.asarray(1.0), options,
+def test_after_a_terminal_state_q_stops_and_u_goes_on_where_it_is_told(end, rng):
+    """One transition: m_U = S phi t, so that t = r^e(s') + gamma phi(s', a*)'S phi t can be solved for t."""
+    options = Options(
+        features=20, capacity=256, exploration_end=end, precision="double", sweeps=5000, tolerance=1e-13,
+        exploration_discount=0.9, fresh=False,
     )  # fmt: skip
-    assert float(state.data.next_states[0, 0]) == pytest.approx(0.1 if end == "reset" else 0.9)
-    planned = core.plan(state, jnp.asarray(1.0), options)
-    q, u, _ = core.values(planned, jnp.array([[0.2]]), jnp.array([[1.0, 0.0]]))
+    actions = Actions(np.eye(2), np.eye(2), np.full(2, 0.5), True, np.zeros(1), np.ones(1))
+    basis = draw_basis(rng, options, 1, actions)
+    state = learn.begin(init(basis, options, jax.random.key(0)), jnp.array([0.1]))
+    here, action = jnp.array([0.2]), jnp.array([1.0, 0.0])
+    state = learn.observe(
+        state, here, action, jnp.asarray(1.0), jnp.array([0.9]), jnp.asarray(True), jnp.asarray(1.0), options
+    )
+    after = np.float32(0.1 if end == "reset" else 0.9)  # data are in single precision
+    assert float(state.data.next_states[0, 0]) == after
+    kappa = 0.01  # so small that U does not change the policy it is evaluated under
+    planned = plan(state, jnp.asarray(kappa), options)
+    q, u, _ = act.values(planned, here[None], action[None])
     assert float(q[0]) == pytest.approx(1.0, abs=0.05)
-    following = state_part(basis.features, planned.data.next_states[0])
-    r_e = float(core.exploration_reward(core.fold(planned), following, options))
-    if end == "zero":
-        assert float(u[0]) == pytest.approx(r_e, abs=0.05)
+    phi = basis.features(state.data.states[0].astype(float), action)
+    gain = planned.covariance @ phi  # beta = 1
+    ahead = jnp.array([[float(after)]] * 2), jnp.eye(2)
+    next_q, next_u, _ = act.values(planned, *ahead)
+    best = int(np.argmax(next_q + kappa * next_u))
+    r_e = float(learn.exploration_reward(planned, state_part(basis.features, ahead[0][0]), options))
+    goes_on = 0.0 if end == "zero" else 0.9
+    target = r_e / (1 - goes_on * float(basis.features(*ahead)[best] @ gain))
+    assert target < 1.1 * r_e or end == "zero"  # what comes after weighs in
+    assert float(u[0]) == pytest.approx(float(phi @ gain) * target, abs=1e-5)
 
 
 def test_a_reset_costs_what_waiting_costs():
@@ -225,8 +239,8 @@ def test_single_precision_of_products_hardly_changes_a_plan(preset, rng):
         options = resolve(
             preset, {"features": 60, "capacity": 1024, "precision": precision, "improvements": 1}
         )
-        basis = core.draw_basis(np.random.default_rng(0), options, 2, actions_of(Box(-1, 1, (1,))))
-        state = core.init(basis, options, jax.random.key(0))
+        basis = draw_basis(np.random.default_rng(0), options, 2, actions_of(Box(-1, 1, (1,))))
+        state = init(basis, options, jax.random.key(0))
         data = state.data._replace(
             states=state.data.states.at[:count].set(states[:-1].astype("f4")),
             next_states=state.data.next_states.at[:count].set(states[1:].astype("f4")),
@@ -235,10 +249,9 @@ def test_single_precision_of_products_hardly_changes_a_plan(preset, rng):
             terminal=state.data.terminal.at[:count:50].set(True),
             count=jnp.int32(count),
         )
-        planned = core.plan(state._replace(data=data), jnp.asarray(1.0), options)
-        scores[precision] = (
-            basis.features(*map(jnp.asarray, (queries[:, :2], queries[:, 2:]))) @ planned.blocked.weights
-        )
+        planned = plan(state._replace(data=data), jnp.asarray(1.0), options)
+        asked = map(jnp.asarray, (queries[:, :2], queries[:, 2:]))
+        scores[precision] = basis.features(*asked) @ planned.blocked.weights
     spread = np.ptp(scores["double"], axis=0)
     assert (spread > 0.1).all()
     assert (np.abs(scores["single"] - scores["double"]) < 1e-3 * spread).all()
@@ -250,7 +263,7 @@ def test_exploration_rewards_lie_between_minus_one_and_zero(rng):
     for _ in range(300):
         data = data._replace(count=data.count + 1)
     data = data._replace(next_states=jnp.asarray(rng.random((512, 2)), jnp.float32))
-    basis = core.expectation.box_moments(features, jnp.zeros(1), jnp.ones(1))
+    basis = box_moments(features, jnp.zeros(1), jnp.ones(1))
     for scale in (0.0, 1.0, 100.0):
         form = quadratic_form(features, basis, scale * jnp.eye(40))
         rewards = bellman.exploration_rewards(features, basis, form, 100.0, data, 256)[:300]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from emuq.cli import main
+from emuq.cli import COMMANDS, main, parser
 
 
 def test_train_resume_and_evaluate(tmp_path, capsys):
@@ -30,6 +30,7 @@ def test_train_resume_and_evaluate(tmp_path, capsys):
         (["train", "Chain", "--agent", "nobody"], "no agent 'nobody'"),
         (["train", "Chain", "--episodes", "0"], "--episodes is 0"),
         (["train"], "no environment given"),
+        (["train", "Taxi", "--kappa", "-1"], "kappa"),
         (["train", "Chain", "--kappa", "-1"], "kappa"),
         (["train", "Chain", "--out", "/dev/null/x"], "/dev/null/x"),
         (["train", "--resume", "nowhere"], "no checkpoint at nowhere"),
@@ -57,3 +58,20 @@ def test_demo_shows_a_goal_and_writes_a_picture(tmp_path, capsys):
     assert "first goal, EMU-Q" in told
     assert "first goal, random policy" in told
     assert (tmp_path / "mountaincar.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_tells_every_option_and_its_default(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+    assert caught.value.code == 0
+    told = capsys.readouterr().out
+    [subparsers] = [action for action in parser()._actions if isinstance(action.choices, dict)]
+    assert subparsers.choices[command].description in told
+    for action in subparsers.choices[command]._actions:
+        assert action.help
+        line = next(line for line in told.splitlines() if action.help.split("%")[0][:60] in line)
+        takes_value = action.nargs != 0 and action.option_strings
+        if takes_value and action.default is not None and action.default != []:
+            assert f"(default: {action.default})" in line

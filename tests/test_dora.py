@@ -1,6 +1,7 @@
 """DORA: E-values are counts in a table, they order actions as visits do, and updates follow the gradient."""
 
 from functools import partial
+from typing import Any
 
 import gymnasium as gym
 import jax
@@ -15,6 +16,7 @@ from emuq.agents.dora.agent import grid
 from emuq.agents.spaces import actions_of
 from emuq.domains.adapter import action_space
 from emuq.errors import InputError
+from emuq.experiments.presets import make_agent
 from emuq.precision import double
 from emuq.run import lockstep
 from resuming import whole_and_resumed
@@ -160,7 +162,7 @@ def test_its_own_choice_of_actions_finds_the_mountain_top_where_chance_does_not(
 def test_actions_are_the_grids_of_the_paper_and_bad_options_are_named():
     counts = {"SinglePendulum": 5, "MountainCar": 3, "CartpoleSwingUp": 2, "LunarLander": 9, "Hopper": 27}
     for name, count_ in counts.items():
-        agent = emuq.DORA(gym.make(f"emuq/{name}-v0"), memory=64)
+        agent: Any = make_agent("dora", gym.make(f"emuq/{name}-v0"), seed=0, memory=64)
         assert len(agent.actions.candidates) == count_
     env = gym.make("emuq/MountainCar-v0")
     assert len(emuq.DORA(env, actions_per_dimension=7).actions.candidates) == 7

@@ -21,7 +21,7 @@ def lander(**options):
     """After two episodes, one of which ends in a crash at least: Q has something to tell."""
     agent = emuq.EMUQ(gym.make("emuq/LunarLander-v0", max_episode_steps=150), **SMALL | options)
     agent.learn(episodes=2, progress=False)
-    assert np.any(np.asarray(agent._state.data.rewards) < 0)
+    assert np.any(np.asarray(agent.whole_state().data.rewards) < 0)
     return agent
 
 
@@ -58,7 +58,7 @@ def test_an_actuator_without_range_has_no_effort():
 def test_the_action_is_the_best_in_q_and_u_less_its_price(kappa):
     agent = lander(hold=False)
     grid = from_unit(agent._actions, agent._actions.candidates)
-    for observation in agent._scaling.inverse(np.asarray(agent._state.data.states[:50:10])):
+    for observation in agent._scaling.inverse(np.asarray(agent.whole_state().data.states[:50:10])):
         q, u, _ = agent.values(np.tile(observation, (len(grid), 1)), grid)
         priced = u - agent.settings.effort * agent._actions.efforts * np.ptp(u)
         total = priced if np.isinf(kappa) else q + kappa * priced
@@ -69,7 +69,7 @@ def test_a_price_goes_into_a_file_and_comes_out(tmp_path):
     agent = lander()
     agent.save(tmp_path / "lander.emuq")
     again = emuq.EMUQ.load(tmp_path / "lander.emuq", agent.env)
-    np.testing.assert_array_equal(again._state.basis.prices, agent._state.basis.prices)
+    np.testing.assert_array_equal(again.whole_state().basis.prices, agent.whole_state().basis.prices)
     for each in (agent, again):
         each.learn(episodes=1, progress=False)
     assert again.history.to_dict() == agent.history.to_dict()
@@ -78,7 +78,7 @@ def test_a_price_goes_into_a_file_and_comes_out(tmp_path):
 def test_a_higher_price_makes_for_less_effort():
     def effort(price):
         agent = lander(effort=price)
-        states = agent._scaling.inverse(np.asarray(agent._state.data.states[:80]))
+        states = agent._scaling.inverse(np.asarray(agent.whole_state().data.states[:80]))
         return np.mean([np.square(agent.predict(state, kappa=np.inf)[0]).mean() for state in states])
 
     assert effort(2.0) < 0.5 * effort(0.0)
@@ -87,7 +87,7 @@ def test_a_higher_price_makes_for_less_effort():
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_effort_is_free_unless_a_price_is_given(preset):
     agent = emuq.EMUQ(gym.make("emuq/LunarLander-v0"), preset=preset, features=100)
-    assert agent._state.basis.prices is None
+    assert agent.whole_state().basis.prices is None
 
 
 @pytest.mark.parametrize("price", [-1.0, np.inf, np.nan])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import gymnasium as gym
 import jax
 import jax.numpy as jnp
@@ -10,12 +13,14 @@ import pytest
 
 import emuq
 from cars import SMALL, car, weights
-from emuq.agents.emuq import learn as core
-from emuq.agents.emuq import step
+from emuq.agents.emuq import learn, programs, schedule
+from emuq.agents.emuq.act import act as act_now
 from emuq.agents.emuq.options import Options
-from emuq.agents.episodes import reset_seed
+from emuq.agents.emuq.state import draw_basis, init, streams
+from emuq.agents.episodes import Transition, reset_seed
 from emuq.agents.spaces import actions_of, from_index, scaling_of
 from emuq.errors import InputError
+from emuq.history import History
 from emuq.kappa import Outcome, as_controller
 from emuq.linear.features import state_part
 from emuq.precision import double
@@ -29,14 +34,14 @@ def walk_by_pure_functions(options, kappa, seed, steps):
     """EMU-Q as its equations have it: observe, act, plan when due or fold a full block at once, finish."""
     env = gym.make("emuq/MountainCar-v0", max_episode_steps=120)
     scaling, actions = scaling_of(env, None)._replace(clip=options.clip), actions_of(env.action_space)
-    act, observe, fold = jax.jit(core.act), jax.jit(core.observe, static_argnums=7), jax.jit(core.fold)
+    act, observe, fold = jax.jit(act_now), jax.jit(learn.observe, static_argnums=7), jax.jit(learn.fold)
     controller, lengths, planned, used, length = as_controller(kappa), [], 0, 0, 0
     control = controller.init()
     with double():
-        rng, key = core.streams(seed)
-        state = core.init(core.draw_basis(rng, options, scaling.dim, actions), options, key)
+        rng, key = streams(seed)
+        state = init(draw_basis(rng, options, scaling.dim, actions), options, key)
         s = jnp.asarray(scaling(env.reset(seed=reset_seed(seed, 0))[0]))
-        state, weight = core.begin(state, s), jnp.asarray(controller.value(control), float)
+        state, weight = learn.begin(state, s), jnp.asarray(controller.value(control), float)
         index = act(state, s, weight)
         for count in range(1, steps + 1):
             result = env.step(from_index(actions, int(index), env.action_space.dtype))
@@ -54,18 +59,18 @@ def walk_by_pure_functions(options, kappa, seed, steps):
             )
             s, used, length = following, used + 1, length + 1
             index = act(state, s, weight)  # before a plan, which no action waits for
-            if count == options.next_plan(planned):
+            if count == schedule.next_plan(options, planned):
                 planned, used = count, 0
-                state = step.plan(state, weight, options)
+                state = programs.plan(state, weight, options)
             elif used == options.block:
                 state, used = fold(state), 0
             if terminated or truncated:
                 goal = jnp.asarray(info["is_success"])
-                state = step.finish(state, jnp.asarray(length), goal, weight == 0, options)
+                state = programs.finish(state, jnp.asarray(length), goal, weight == 0, options)
                 control = controller.update(control, Outcome(reward, goal))
                 lengths.append(length)
                 s = jnp.asarray(scaling(env.reset(seed=reset_seed(seed, len(lengths)))[0]))
-                state, weight = core.begin(state, s), jnp.asarray(controller.value(control), float)
+                state, weight = learn.begin(state, s), jnp.asarray(controller.value(control), float)
                 index, length = act(state, s, weight), 0
     return lengths, np.asarray(state.data.states[:steps])
 
@@ -79,7 +84,7 @@ def test_the_agent_walks_as_its_pure_functions_do(kappa, block):
     agent.learn(steps=400, progress=False)
     assert len(lengths) >= 1
     assert [episode.length for episode in agent.history][: len(lengths)] == lengths
-    np.testing.assert_allclose(agent._state.data.states[:400], states, atol=1e-6)
+    np.testing.assert_allclose(agent.whole_state().data.states[:400], states, atol=1e-6)
 
 
 @pytest.mark.parametrize("options", [{}, {"block": 14, "plan_interval": None, "kappa": 1.0}])
@@ -112,48 +117,105 @@ def test_kappa_zero_acts_on_q_alone_and_infinity_on_u_alone():
     exploit, explore = actions(0.0), actions(float("inf"))
     assert np.any(exploit != explore)
     with double():
-        blocked = agent._state.blocked
+        blocked = agent.whole_state().blocked
         garbled = blocked.weights.at[:, 1].multiply(-3.0)
-        agent._state = agent._state._replace(blocked=blocked._replace(weights=garbled))
+        agent._runtime.replace(agent.whole_state()._replace(blocked=blocked._replace(weights=garbled)))
         np.testing.assert_array_equal(actions(0.0), exploit)
         garbled = blocked.weights.at[:, 0].multiply(-3.0)
-        agent._state = agent._state._replace(blocked=blocked._replace(weights=garbled))
+        agent._runtime.replace(agent.whole_state()._replace(blocked=blocked._replace(weights=garbled)))
         np.testing.assert_array_equal(actions(float("inf")), explore)
 
 
-def test_kappa_turns_between_any_two_steps():
-    agent = car(kappa=1.0)
+def with_random_q(agent):
+    """The agent with some Q, which a car that never met the goal has not."""
+    with double():
+        state = agent.whole_state()
+        q = np.random.default_rng(0).normal(scale=3.0, size=len(state.blocked.weights))
+        blocked = state.blocked._replace(weights=state.blocked.weights.at[:, 0].set(q))
+        agent._runtime.replace(state._replace(blocked=blocked))
+    return agent
+
+
+def test_kappa_turned_between_two_steps_bears_on_the_next_action():
+    agent = with_random_q(car(kappa=1.0, hold=False, fresh=False, plan_interval=None))
+    taken, expected, other = [], [], []
 
     def turn(event):
         if event.kind == "step":
-            event.agent.kappa = 0.0 if event.agent.kappa else 1.0
+            taken.append(event.transition.action[0])
+            observation, turned = event.transition.next_observation, 1.0 - agent.kappa
+            expected.append(agent.predict(observation)[0][0])
+            other.append(agent.predict(observation, kappa=turned)[0][0])
+            agent.kappa = turned
 
-    agent.learn(episodes=1, callback=turn, progress=False)
-    assert agent.num_transitions == agent.history[-1].steps
+    agent.learn(steps=40, callback=turn, progress=False)
+    assert taken[1:] == expected[:-1]
+    assert sum(a != b for a, b in zip(expected, other, strict=True)) > 10  # it is kappa that decides
 
 
 def test_greedy_action_is_the_best_candidate():
     agent = car(kappa=0.7, hold=False)
     agent.learn(episodes=1, progress=False)
-    observation = np.array([-0.5, 0.01])
+    with_random_q(agent)
     low, high, candidates = agent._actions.low, agent._actions.high, agent._actions.candidates
     grid = low + candidates * (high - low)
-    q, u, variance = agent.values(np.tile(observation, (len(grid), 1)), grid)
-    action, none = agent.predict(observation)
-    assert none is None
-    np.testing.assert_allclose(action, grid[np.argmax(q + 0.7 * u)])
-    assert np.all((variance > 0) & (variance <= 1 / agent.settings.prior_precision))
-    assert np.all(u < 0)
+    best = []
+    for observation in np.random.default_rng(1).uniform([-1.2, -0.07], [0.6, 0.07], (30, 2)):
+        q, u, variance = agent.values(np.tile(observation, (len(grid), 1)), grid)
+        action, none = agent.predict(observation)
+        assert none is None
+        np.testing.assert_allclose(action, grid[np.argmax(q + 0.7 * u)])
+        assert np.all((variance > 0) & (variance <= 1 / agent.settings.prior_precision))
+        best.append([np.argmax(x) for x in (q + 0.7 * u, q, u)])
+    both, q_alone, u_alone = np.array(best).T
+    assert np.any((both != q_alone) & (both != u_alone))  # a kappa that was ignored would show
+
+
+def test_a_transition_is_followed_through_seven_files():
+    """Project files that one `_start` and one `_advance` go through, once all is compiled.
+
+    A transition that folds, one that plans and one that does neither; drawing features is another story.
+    """
+    root, files, plans = str(Path(emuq.__file__).parent), set(), []
+    agent = car(kappa=0.0, block=8)
+    agent.learn(episodes=1, progress=False)
+    env = agent.env
+    observation, _ = env.reset(seed=0)
+
+    def watch(frame, event, _):
+        if event == "call" and frame.f_code.co_filename.startswith(root):
+            files.add(frame.f_code.co_filename)
+
+    def watched(call, *given):
+        sys.setprofile(watch)
+        try:
+            return call(*given)
+        finally:
+            sys.setprofile(None)
+
+    last = agent.history[-1]._replace(goal=True)  # no features are drawn after an episode that exploited well
+    agent.history = History([*agent.history[:-1], last])
+    before = np.array(agent.whole_state().basis.features.state_frequencies)
+    action = watched(agent._start, observation)
+    for _ in range(60):
+        following, reward, terminated, truncated, _ = env.step(action)
+        given = Transition(observation, action, float(reward), following, terminated, truncated, False)
+        planned = agent.planned
+        action, observation = watched(agent._advance, given), following
+        plans.append(agent.planned > planned)
+    assert 0 < sum(plans) < 40
+    np.testing.assert_array_equal(before, agent.whole_state().basis.features.state_frequencies)
+    assert len(files) <= 7, sorted(files)
 
 
 def test_room_doubles_and_nothing_is_lost(tmp_path):
     agent = car(capacity=256, kappa=1.0)
     agent.learn(episodes=3, progress=False)
     assert agent.num_transitions > 256
-    assert agent._state.data.capacity == 512
+    assert agent.whole_state().data.capacity == 512
     agent.save(tmp_path / "grown.emuq")
     again = emuq.EMUQ.load(tmp_path / "grown.emuq", agent.env)
-    np.testing.assert_array_equal(again._state.data.states, agent._state.data.states)
+    np.testing.assert_array_equal(again.whole_state().data.states, agent.whole_state().data.states)
 
 
 def test_it_solves_a_chain_that_chance_does_not():
@@ -164,10 +226,9 @@ def test_it_solves_a_chain_that_chance_does_not():
     assert chance.learn(episodes=4, until="goal", progress=False).first_goal is None
 
 
-def test_paper_preset_has_table_2s_parameters():
+def test_the_paper_preset_is_algorithm_2():
     agent = emuq.EMUQ(gym.make("emuq/MountainCar-v0"), preset="paper")
     settings = agent.settings
-    assert (settings.features, settings.prior_precision, settings.action_lengthscale) == (300, 0.1, 10.0)
     assert (settings.plan_interval, settings.q_policy, settings.mixture) == (None, "balanced", 0.0)
     assert agent.kappa == 1.0
 
@@ -194,7 +255,7 @@ def test_bad_options_get_one_clear_line(options, message):
 def test_bad_observations_are_refused_and_work_is_kept():
     agent = car()
     agent.learn(episodes=1, progress=False)
-    with pytest.raises(InputError, match=r"observation .* has nan at index 1"):
+    with pytest.raises(InputError, match=r"observation has nan at index 1"):
         agent.predict(np.array([0.0, np.nan]))
     with pytest.raises(InputError, match=r"observation has shape \(3,\): expected \(2,\)"):
         agent.predict(np.zeros(3))
@@ -260,11 +321,11 @@ def test_a_callback_stops_learning():
 def test_exploration_reward_falls_where_the_agent_has_been():
     agent = car(kappa=1.0)
     agent.learn(episodes=1, progress=False)
-    seen, unseen = agent._state.data.states[50].astype(float), jnp.array([0.95, 0.05])
-    features = agent._state.basis.features
+    seen, unseen = agent.whole_state().data.states[50].astype(float), jnp.array([0.95, 0.05])
+    features = agent.whole_state().basis.features
     with double():
         known, unknown = (
-            float(core.exploration_reward(agent._state, state_part(features, s), agent.settings))
+            float(learn.exploration_reward(agent.whole_state(), state_part(features, s), agent.settings))
             for s in (seen, unseen)
         )
     assert -1 <= known < unknown <= 0
@@ -274,9 +335,9 @@ def test_what_lies_outside_the_bounds_counts_as_at_them():
     bounds = (np.array([-0.6, -0.01]), np.array([-0.4, 0.01]))
     agent = car(kappa=1.0, observation_bounds=bounds)
     agent.learn(episodes=1, progress=False)
-    states = np.asarray(agent._state.data.states[: agent.num_transitions])
+    states = np.asarray(agent.whole_state().data.states[: agent.num_transitions])
     assert states.min() >= 0
     assert states.max() <= 1
     free = car(kappa=1.0, observation_bounds=bounds, clip=False)
     free.learn(episodes=1, progress=False)
-    assert np.asarray(free._state.data.states[: free.num_transitions]).max() > 1
+    assert np.asarray(free.whole_state().data.states[: free.num_transitions]).max() > 1

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
+
+from emuq.domains.catalogue import ENTRIES
 
 ROOT = Path(__file__).parents[1] / "src" / "emuq"
 
 # A module or a package may import from layers of a lower number, and from its own.
 LAYERS = {
-    **dict.fromkeys(("errors", "precision", "dispatch", "history"), 0),
-    **dict.fromkeys(("linear", "checkpoint", "progress", "domains"), 1),
+    **dict.fromkeys(("errors", "files", "precision", "dispatch", "history"), 0),
+    **dict.fromkeys(("linear", "checkpoint", "cache", "compiling", "progress", "domains"), 1),
     "planning": 2,
     **dict.fromkeys(("exploration", "kappa"), 2),
     "agents": 3,
@@ -62,3 +65,44 @@ def test_these_do_not_know_each_other(source, target):
     assert paths
     for path in paths:
         assert not any(name == target or name.startswith(target + ".") for name in imports(path)), path
+
+
+# EMU-Q's room -----------------------------------------------------------------------------------------------
+
+PURE = ("options", "state", "contest", "act", "learn", "plan")  # functions of values: no thread, no loop
+HOST = ("agent", "runtime", "programs", "schedule")  # what loops, waits, decides when
+ENGINE = ("runtime", "programs")
+
+
+def emuq_room() -> dict[str, Path]:
+    return {path.stem: path for path in (ROOT / "agents" / "emuq").glob("*.py") if path.stem != "__init__"}
+
+
+def test_every_file_of_emuqs_room_has_its_place():
+    assert set(emuq_room()) == {*PURE, *HOST}
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_pure_functions_know_no_thread_and_no_loop(name):
+    for imported in imports(emuq_room()[name]):
+        assert imported.split(".")[0] not in ("concurrent", "threading", "os", "time", "gymnasium"), imported
+        assert not imported.startswith(tuple(f"emuq.agents.emuq.{host}" for host in HOST)), imported
+        assert not imported.startswith(("emuq.history", "emuq.kappa", "emuq.precision")), imported
+
+
+def test_only_the_agent_knows_gymnasium_and_only_the_runtime_has_a_thread():
+    for name, path in emuq_room().items():
+        found = {imported.split(".")[0] for imported in imports(path)}
+        assert "gymnasium" not in found or name == "agent", name
+        assert ("concurrent" in found) == (name == "runtime"), name
+
+
+@pytest.mark.parametrize("trick", ["donate_arg", "ravel_pytree", "[None] *", "ThreadPool"])
+def test_tricks_for_speed_stay_in_the_engine(trick):
+    assert {name for name, path in emuq_room().items() if trick in path.read_text()} <= set(ENGINE)
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in ENTRIES])
+def test_agents_name_no_domain_of_ours(name):
+    for path in (ROOT / "agents").rglob("*.py"):
+        assert not re.search(rf"\b{name}\b", path.read_text()), path

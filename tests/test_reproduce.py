@@ -1,10 +1,12 @@
 """Runs through executors and the command: nothing lost, nothing done twice, nothing hidden."""
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -14,7 +16,9 @@ import toy
 from emuq import cli, experiments
 from emuq.errors import InputError
 from emuq.experiments.plan import finished, plan
+from emuq.run import local
 from emuq.run.campaign import carry_out, remaining
+from emuq.run.jobs import perform
 from emuq.run.local import LocalProcesses
 from emuq.run.progress import Tally
 from emuq.run.store import Store
@@ -86,6 +90,42 @@ def test_failing_and_dying_runs_are_recorded_and_stop_nobody(tmp_path, monkeypat
         monkeypatch.delenv("TOY_FAILS")
         monkeypatch.delenv("TOY_DIES")
         assert carry_out(jobs, store, LocalProcesses(2), 2) == (4, 0, 4)
+
+
+def test_a_process_that_ends_between_two_jobs_is_replaced(monkeypatch):
+    class Ended:
+        """Dead, but the system has not said so yet."""
+
+        def is_alive(self):
+            return True
+
+    (ours, theirs), (new, inbox) = multiprocessing.Pipe(), multiprocessing.Pipe()
+    theirs.close()
+    old, started = local._Worker(Ended(), ours), local._Worker(Ended(), new)
+    executor, workers = LocalProcesses(1), [old]
+    monkeypatch.setattr(executor, "_start", lambda: started)
+    (job, *_) = plan([toy.TOY], seeds=1)
+    assert executor._give(job, old, workers) is started
+    assert inbox.recv() == job
+    assert workers == [started]
+
+
+def test_a_campaign_may_run_in_any_thread(tmp_path):
+    class Inline:
+        def run(self, jobs):
+            for job in jobs:
+                yield job, perform(job)
+
+    found = []
+
+    def campaign():
+        with Store(tmp_path) as store:
+            found.append(carry_out(plan([toy.TOY], seeds=1), store, Inline(), 1))
+
+    thread = threading.Thread(target=campaign)
+    thread.start()
+    thread.join()
+    assert found == [(2, 0, 0)]
 
 
 def test_kill_9_loses_only_runs_in_flight_and_none_is_done_twice(tmp_path):

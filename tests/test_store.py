@@ -129,3 +129,59 @@ def test_folders_that_cannot_be_used_are_refused(tmp_path):
         (tmp_path / "locked").mkdir(mode=0o500)
         with pytest.raises(InputError, match="cannot write in the folder"):
             Store(tmp_path / "locked")
+
+
+def test_a_full_disk_keeps_what_was_recorded_and_says_what_to_do(tmp_path):
+    with Store(tmp_path) as store:
+        write(store, SPECS[0])
+        pages = store._pragma("page_count")
+        store._database.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(
+            InputError, match=r"is full\): what was recorded is safe; make room and run"
+        ) as caught:
+            write(store, SPECS[1], {"much": "x" * 100_000})
+        assert "\n" not in str(caught.value)
+        assert store.done() == {SPECS[0].key}
+        store._database.execute(f"PRAGMA max_page_count = {pages + 1000}")
+        write(store, SPECS[1])
+        assert store.done() == {spec.key for spec in SPECS[:2]}
+
+
+def test_a_store_that_another_process_keeps_is_waited_for_and_then_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("emuq.run.store.BUSY_SECONDS", 0.05)
+    with Store(tmp_path) as store:
+        other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(InputError, match=r"database is locked\): another process kept it"):
+            write(store, SPECS[0])
+        other.execute("COMMIT")
+        other.close()
+        write(store, SPECS[0])
+        assert store.done() == {SPECS[0].key}
+
+
+def test_two_processes_may_make_a_store_at_the_same_moment(tmp_path):
+    class Late(Store):
+        """Another process makes the store while this one looks whether there is one."""
+
+        def _pragma(self, name):
+            value = super()._pragma(name)
+            if name == "application_id" and not value:
+                Store(self.path.parent).close()
+            return value
+
+    with Late(tmp_path) as store:
+        write(store, SPECS[0])
+        assert store.done() == {SPECS[0].key}
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_store_that_was_taken_away_is_noticed(tmp_path, replaced):
+    with Store(tmp_path) as store:
+        write(store, SPECS[0])
+        for path in tmp_path.iterdir():
+            path.rename(path.with_name(f"old-{path.name}"))
+        if replaced:
+            Store(tmp_path).close()
+        with pytest.raises(InputError, match="removed or replaced meanwhile"):
+            write(store, SPECS[1])

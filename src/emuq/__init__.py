@@ -17,11 +17,12 @@ _PUBLIC = {
     "RandomAgent": "emuq.agents.random",
     "DORA": "emuq.agents.dora.agent",
     "EMUQ": "emuq.agents.emuq.agent",
+    "RFFQ": "emuq.agents.rffq",
     "RND": "emuq.agents.rnd.agent",
     "VIME": "emuq.agents.vime.agent",
     "GoalOnly": "emuq.domains.goal_only",
 }
-_MODULES = ("callbacks", "dispatch", "exploration", "kappa", "plot")
+_MODULES = ("cache", "callbacks", "dispatch", "exploration", "kappa", "plot")
 
 _register()
 

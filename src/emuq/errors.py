@@ -1,12 +1,23 @@
-"""One kind of error for what a user can mend: what was given, what was expected, what to do."""
+"""What a user can mend: one kind of error and one kind of warning, each a single line that says how."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+
+_LONGEST = 100  # characters of a value that is quoted in a message
 
 
 class InputError(ValueError):
     """Bad input. Its message is one line and is all that a user needs to see."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))  # arrays and spaces are printed over several lines
+
+
+class LearningWarning(UserWarning):
+    """Learning goes on, but not to where its user thinks. Given once for each reason and agent."""
 
 
 class MissingExtra(ImportError):
@@ -14,6 +25,12 @@ class MissingExtra(ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed: pip install 'emuq[{extra}]'")
+
+
+def quoted(value: Any) -> str:
+    """A value as it is quoted in a message: on one line, and no longer than is of use."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
 
 
 def finite(array: np.ndarray, what: str) -> np.ndarray:

@@ -41,6 +41,11 @@ class History(Sequence[Episode]):
         return json.dumps(self.to_dict())
 
     @property
+    def steps(self) -> int:
+        """Environment steps so far, of whole episodes."""
+        return self._episodes[-1].steps if self._episodes else 0
+
+    @property
     def first_goal(self) -> int | None:
         """The number (from 1) of the first episode that reached the goal, or None."""
         return next((i for i, episode in enumerate(self, start=1) if episode.goal), None)

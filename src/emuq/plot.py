@@ -50,7 +50,8 @@ def value_map(
     states = np.tile((low + high) / 2 if at is None else np.asarray(at, dtype=float), (resolution**2, 1))
     states[:, dims[0]], states[:, dims[1]] = (grid.ravel() for grid in np.meshgrid(x, y))
     if action is None:
-        action = agent._actions.low * 0.5 + agent._actions.high * 0.5 if not agent._actions.discrete else 0
+        spaces = agent._actions
+        action = spaces.start if spaces.discrete else spaces.low * 0.5 + spaces.high * 0.5
     q, u, variance = agent.values(states, action)
     values: dict[str, np.ndarray] = {"q": q, "u": u, "variance": variance}
     axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)
@@ -107,7 +108,7 @@ def learning_curve(history: History, path: str | os.PathLike | None = None) -> F
 
 
 def _figure(width: float, height: float) -> Figure:
-    """A figure made without pyplot, so that a notebook's or a program's backend stays its own."""
+    """A figure without a window, made without pyplot: a program's backend stays its own."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

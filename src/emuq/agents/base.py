@@ -1,24 +1,33 @@
 """The surface that every agent shares: learn, predict, save, load, kappa.
 
-An agent fills in the abstract methods; the loop, the controller of kappa, test episodes, callbacks,
-history and checkpoints are written once, here.
+An agent fills in the abstract methods; the controller of kappa, callbacks, history and checkpoints are
+written once, here, and the loop over episodes in `walk`.
 """
 
 from __future__ import annotations
 
 import abc
+import copy
+import io
 import os
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, BinaryIO, ClassVar, Self
 
 import gymnasium as gym
 import numpy as np
 
 from emuq import checkpoint
-from emuq.agents.episodes import Callback, Event, Transition, reset_seed, rollout
-from emuq.agents.spaces import Spaces
-from emuq.errors import InputError
+from emuq.agents import saved, summary
+from emuq.agents.doubts import Doubts
+from emuq.agents.episodes import Callback, Transition, UnderWay, as_callback, reset_seed, rollout
+from emuq.agents.interrupts import Interrupts
+from emuq.agents.readings import is_batch, observation_of
+from emuq.agents.spaces import EnvLike, Spaces, as_env, spaces_of
+from emuq.agents.walk import Walk
+from emuq.errors import InputError, quoted
 from emuq.history import Episode, History
-from emuq.kappa import Controller, Outcome, as_controller, from_json, settles, to_json
+from emuq.kappa import Controller, as_controller, from_json
+from emuq.kappa.protocol import check_weight, check_whole
 from emuq.progress import Progress
 
 
@@ -26,15 +35,20 @@ class Agent(abc.ABC):
     """`learn` walks through episodes; everything an agent does differently is in five methods."""
 
     name: ClassVar[str]
+    may_be_nan: ClassVar[tuple[str, ...]] = ()  # names of arrays in which NaN stands for "none yet"
 
-    def __init__(self, env: gym.Env | Spaces, *, seed: int, kappa: float | Controller, options: dict) -> None:
+    def __init__(self, env: EnvLike, *, seed: int, kappa: float | Controller, options: dict) -> None:
         if not isinstance(seed, int | np.integer) or seed < 0:
             raise InputError(f"seed is {seed!r}: expected a whole number from 0")
+        env = as_env(env)
         self.env = env if isinstance(env, gym.Env) else None
         self.observation_space, self.action_space = env.observation_space, env.action_space
+        self.spaces = spaces_of(env)
         self.seed = int(seed)
         self.history = History()
         self.options = options
+        self._under_way: UnderWay | None = None
+        self._doubts = Doubts()
         self.kappa = kappa
 
     # What an agent fills in -------------------------------------------------------------------------
@@ -91,109 +105,105 @@ class Agent(abc.ABC):
         episodes: int | None = None,
         *,
         steps: int | None = None,
+        total_timesteps: int | None = None,
         until: str | None = None,
-        callback: Callback | None = None,
+        callback: Callback | Sequence[Callback] | None = None,
         progress: bool = True,
-        env: gym.Env | None = None,
+        env: gym.Env | str | None = None,
     ) -> History:
         """Learn for `episodes` episodes or `steps` steps, or `until="goal"`; the history of this call.
 
-        The last episode is cut (as by a time limit) when `steps` run out. Each episode's reset is seeded
-        by the agent's seed and the episode's number, so that a resumed run equals an uninterrupted one.
+        The last episode is cut (as by a time limit) when `steps` run out, and so is one that ends with an
+        error or with Ctrl-C. Each episode's reset is seeded by the agent's seed and the episode's number, so
+        that a resumed run equals an uninterrupted one. `total_timesteps` is Stable-Baselines3's word for
+        `steps`. Every one of several callbacks hears every event.
         """
-        env = self._environment(env)
-        if (episodes is None) == (steps is None):
-            raise InputError(f"learn(episodes={episodes}, steps={steps}): expected exactly one of the two")
-        for what, number in (("episodes", episodes), ("steps", steps)):
-            if number is not None and number < 1:
-                raise InputError(f"{what} is {number}: expected a whole number from 1")
+        env, tell = self._environment(env), as_callback(callback)
+        lengths = {"episodes": episodes, "steps": steps, "total_timesteps": total_timesteps}
+        given = {name: number for name, number in lengths.items() if number is not None}
+        if len(given) != 1:
+            text = ", ".join(f"{name}={number}" for name, number in given.items())
+            raise InputError(f"learn({text}): expected exactly one of the two, episodes=... or steps=...")
+        for name, number in given.items():
+            check_whole(name, number, 1)
         if until not in (None, "goal"):
             raise InputError(f"until is {until!r}: expected None or 'goal'")
+        steps = total_timesteps if steps is None else steps
         done, first = 0, len(self.history)
-        with Progress(progress, episodes=episodes, steps=steps) as bar:
+        with Progress(progress, episodes=episodes, steps=steps) as bar, Interrupts() as ears:
+            episode = Walk(self, env, tell, bar, ears).episode
             while (episodes is None or len(self.history) - first < episodes) and (
                 steps is None or done < steps
             ):
-                episode, go_on = self._episode(env, None if steps is None else steps - done, callback, bar)
-                done += episode.length
-                if not go_on or (until == "goal" and episode.goal):
+                row, go_on = episode(None if steps is None else steps - done)
+                done += row.length
+                if not go_on or (until == "goal" and row.goal):
                     break
         return self.history[first:]
 
-    def _episode(self, env, limit, callback, bar) -> tuple[Episode, bool]:
-        kappa, total, length, goal, go_on = self.kappa, 0.0, 0, False, True
-        before = self.history[-1].steps if self.history else 0
-        observation, _ = env.reset(seed=self._reset_seed(len(self.history)))
-        action = self._start(observation)
-        while True:
-            following, reward, terminated, truncated, info = env.step(action)
-            length += 1
-            total += float(reward)
-            truncated = truncated or length == limit
-            over = terminated or truncated
-            goal = bool(info.get("is_success", terminated and reward > 0)) if over else False
-            transition = Transition(
-                observation, action, float(reward), following, terminated, truncated, goal
-            )
-            action = self._advance(transition)
-            observation = following
-            bar.step()
-            if callback is not None and callback(Event("step", self, transition)) is False:
-                go_on = False
-            if over or not go_on:
-                break
-        episode = Episode(total, length, goal, kappa, before + length)
-        self.history.append(episode)
-        self._finish(episode)
-        tests = self._test(env, self._controller.test_episodes)
-        self._control(self._controller.update(self._controller_state, Outcome(total, goal, tests)))
-        bar.episode(episode)
-        if callback is not None and callback(Event("episode", self, None, episode)) is False:
-            go_on = False
-        return episode, go_on
+    @property
+    def num_transitions(self) -> int:
+        """The number of steps learned from; between episodes it is `history.to_dict()["steps"][-1]`."""
+        return self.history.steps if self._under_way is None else self._under_way.learned.steps
 
-    def _test(self, env, episodes: int) -> np.ndarray | None:
-        """Returns of kappa = 0 episodes that are neither learned from nor counted.
-
-        NaN where there is nothing to learn from a test: once kappa is 0, for then the learning episodes are
-        such episodes themselves, and after a return that settles the matter.
-        """
-        if not episodes:
-            return None
-        returns = np.full(episodes, np.nan)
-        for i in range(episodes if self.kappa > 0 else 0):
-            returns[i] = self._rollout(env, 0.0, (len(self.history), i))[0]
-            if settles(self._controller, returns[i]):
-                break
-        return returns
+    @property
+    def exploration_range(self) -> float | None:
+        """How far U reaches, 1 / (1 - gamma) with r^e in [-1, 0]; None where there is no U."""
+        return None
 
     def evaluate(
-        self, episodes: int = 20, *, kappa: float = 0.0, seed: int = 0, env: gym.Env | None = None
+        self, episodes: int = 20, *, kappa: float = 0.0, seed: int = 0, env: gym.Env | str | None = None
     ) -> History:
         """Run episodes without learning, on starts that learning never used; kappa = 0 exploits."""
+        check_whole("episodes", episodes, 0)
         env, history, steps = self._environment(env), History(), 0
-        for i in range(episodes):
+        for i in range(int(episodes)):
             total, length, goal = self._rollout(env, kappa, (seed, i))
             steps += length
             history.append(Episode(total, length, goal, kappa, steps))
         return history
 
     def _rollout(self, env, kappa: float, stream: tuple[int, ...]) -> tuple[float, int, bool]:
-        seed = self._reset_seed(*stream, test=True)
-        return rollout(env, lambda observation: self._greedy(observation, kappa), seed)
+        def policy(observation: Any) -> Any:
+            return self._greedy(observation, kappa)
 
-    def predict(self, observation: Any, *, kappa: float | None = None) -> tuple[Any, None]:
-        """The greedy action in Q + kappa U, and None (as in Stable-Baselines3). kappa=inf explores only."""
-        kappa = self.kappa if kappa is None else float(kappa)
-        if not kappa >= 0:
-            raise InputError(f"kappa is {kappa}: expected a number from 0, or inf")
-        return self._greedy(observation, kappa), None
+        return rollout(env, self.observation_space, policy, self._reset_seed(*stream, test=True))
 
-    def _environment(self, env: gym.Env | None) -> gym.Env:
-        env = env or self.env
-        if env is None:
+    def predict(
+        self,
+        observation: Any,
+        state: None = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+        *,
+        kappa: float | None = None,
+    ) -> tuple[Any, None]:
+        """The greedy action in Q + kappa U, and None; kappa=inf explores only. Of rows, for rows.
+
+        `state`, `episode_start` and `deterministic` are Stable-Baselines3's: there is no state to carry from
+        one observation to the next, and the greedy action is the same however it is asked for.
+        """
+        if state is not None:
+            raise InputError(f"state is {quoted(state)}: expected None, since the policy has no memory")
+        kappa = self.kappa if kappa is None else kappa
+        check_weight(kappa)
+        space = self.observation_space
+        if is_batch(space, observation):
+            return np.stack([self.predict(one, kappa=kappa)[0] for one in observation]), None
+        return self._greedy(observation_of(space, observation), float(kappa)), None
+
+    def summary(self) -> str:
+        """How it is doing, in plain words."""
+        return summary.words(self)
+
+    def __repr__(self) -> str:
+        return summary.line(self)
+
+    def _environment(self, env: gym.Env | str | None) -> gym.Env:
+        found = self.env if env is None else as_env(env)
+        if not isinstance(found, gym.Env):
             raise InputError("the agent was made from spaces alone: pass env=... to learn or evaluate")
-        return env
+        return found
 
     def _reset_seed(self, *stream: int, test: bool = False) -> int:
         return reset_seed(self.seed, *stream, test=test)
@@ -201,23 +211,14 @@ class Agent(abc.ABC):
     # Files ------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write one file that `load` goes on from, bit for bit."""
-        state = {"agent": self._get_state(), "controller": self._controller_state}
-        meta = {
-            "agent": self.name,
-            "options": self.options,
-            "seed": self.seed,
-            "kappa": to_json(self._controller),
-            "history": self.history.to_dict(),
-            "env": self.env.spec.id if self.env is not None and self.env.spec is not None else None,
-        }
-        checkpoint.write(path, checkpoint.flatten(state), meta)
+        """Write one file that `load` goes on from, bit for bit; what was there stays until it is whole."""
+        checkpoint.write(path, saved.arrays_of(self), saved.meta_of(self))
 
     @classmethod
     def load(
         cls,
-        path: str | os.PathLike,
-        env: gym.Env | Spaces,
+        path: str | os.PathLike | BinaryIO,
+        env: EnvLike,
         *,
         kappa: float | Controller | None = None,
         **options,
@@ -227,15 +228,34 @@ class Agent(abc.ABC):
         Pass a controller of your own as `kappa`: it goes on where it stopped. Any other starts afresh.
         `options` replace the saved ones, for parts of your own that a file cannot hold.
         """
-        arrays, meta = checkpoint.read(path, cls.name)
-        kappa = from_json(meta["kappa"]) if kappa is None else kappa
-        agent = cls(env, seed=meta["seed"], kappa=kappa, **(meta["options"] | options))
-        state = {"agent": agent._get_state()}
-        if same := to_json(agent._controller) == meta["kappa"]:
-            state["controller"] = agent._controller_state
-        state = checkpoint.unflatten(state, arrays)
-        agent._set_state(state["agent"])
-        if same:
-            agent._control(state["controller"])
-        agent.history = History.from_dict(meta["history"])
+        with checkpoint.opened(path, cls.name) as file:
+            env = as_env(env)
+            found = saved.options(file, spaces_of(env))
+            kappa = from_json(file.meta["kappa"]) if kappa is None else kappa
+            agent = cls(env, seed=file.meta["seed"], kappa=kappa, **(found | options))
+            saved.restore(agent, file)
         return agent
+
+    def _parts(self) -> dict[str, Any]:
+        """Options that are objects, which a file only names."""
+        return {}
+
+    def __reduce__(self) -> tuple:
+        """Pickled is what `save` writes, with the spaces instead of the environment, and the parts."""
+        file = io.BytesIO()
+        checkpoint.write(file, saved.arrays_of(self), saved.meta_of(self))
+        return _unpickled, (type(self), file.getvalue(), self.spaces, self._controller, self._parts())
+
+    def __deepcopy__(self, memo: dict) -> Self:
+        """A copy in this process has its environment copied, too."""
+        copied = object.__new__(type(self))
+        memo[id(self)] = copied
+        vars(copied).update(copy.deepcopy(vars(self), memo))
+        return copied
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # arrays are updated in place: two agents cannot share them
+
+
+def _unpickled(kind: type[Agent], file: bytes, spaces: Spaces, kappa: Controller, parts: dict) -> Agent:
+    return kind.load(io.BytesIO(file), spaces, kappa=kappa, **parts)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 
-from emuq.errors import InputError
+from emuq.agents import readings
+from emuq.errors import InputError, quoted
 from emuq.history import Episode
 
 if TYPE_CHECKING:
@@ -35,6 +36,26 @@ def check_finite(transition: Transition, number: int) -> None:
             raise InputError(f"{given}: expected finite numbers")
 
 
+class UnderWay:
+    """The episode that an agent is in, as the row of the history that it will be if it ends now."""
+
+    def __init__(self, kappa: float, steps: int) -> None:
+        self.learned = self._latest = Episode(0.0, 0, False, kappa, steps)
+
+    def add(self, reward: float, goal: bool) -> None:
+        """A step was made ..."""
+        total, length, _, kappa, steps = self.learned
+        self._latest = Episode(total + reward, length + 1, goal, kappa, steps + 1)
+
+    def learn(self) -> None:
+        """... and learned from."""
+        self.learned = self._latest
+
+    def row(self, steps: int) -> Episode:
+        """The row of an agent that has learned from so many steps: with the latest, or without."""
+        return self._latest if self._latest.steps == steps else self.learned
+
+
 class Event(NamedTuple):
     """What a callback gets: `kind` is "step" or "episode". Returning False stops learning."""
 
@@ -47,18 +68,39 @@ class Event(NamedTuple):
 Callback = Callable[[Event], bool | None]
 
 
+def as_callback(given: Callback | Sequence[Callback] | None) -> Callback | None:
+    """One callback of one, of several (all of them hear every event), or of none."""
+    several: Sequence[Any] = given if isinstance(given, Sequence) else () if given is None else (given,)
+    for one in several:
+        if not callable(one):
+            raise InputError(
+                f"callback is {quoted(one)}: expected a function of an event, or a list of them, as in "
+                "learn(callback=lambda event: print(event.episode))"
+            )
+    if not several:
+        return None
+
+    def tell(event: Event) -> bool:
+        answers = [one(event) for one in several]
+        return not any(answer is False for answer in answers)
+
+    return tell
+
+
 def reset_seed(seed: int, *stream: int, test: bool = False) -> int:
     """The seed of an episode's reset: learning episodes and tests draw from streams that never meet."""
     return int(np.random.SeedSequence([seed, int(test), *stream]).generate_state(1)[0] >> 1)
 
 
-def rollout(env: gym.Env, policy: Callable[[Any], Any], seed: int) -> tuple[float, int, bool]:
+def rollout(
+    env: readings.Environment, space: gym.Space, policy: Callable[[Any], Any], seed: int
+) -> tuple[float, int, bool]:
     """An episode in which nothing is learned: its return, its length, whether it reached the goal."""
-    observation, _ = env.reset(seed=seed)
+    observation = readings.reset(env, space, seed)
     total, length = 0.0, 0
     while True:
-        observation, reward, terminated, truncated, info = env.step(policy(observation))
-        total += float(reward)
         length += 1
-        if terminated or truncated:
-            return total, length, bool(info.get("is_success", terminated and float(reward) > 0))
+        step = readings.step(env, space, policy(observation), length)
+        observation, total = step.observation, total + step.reward
+        if step.terminated or step.truncated:
+            return total, length, step.goal

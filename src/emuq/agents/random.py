@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any, ClassVar, NamedTuple
 
-import gymnasium as gym
 import numpy as np
 
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
-from emuq.agents.spaces import Spaces
+from emuq.agents.spaces import EnvLike
 from emuq.history import Episode
 from emuq.kappa import Controller
 
@@ -27,7 +26,7 @@ class RandomAgent(Agent):
 
     name: ClassVar[str] = "random"
 
-    def __init__(self, env: gym.Env | Spaces, *, kappa: float | Controller = 0.0, seed: int = 0) -> None:
+    def __init__(self, env: EnvLike, *, kappa: float | Controller = 0.0, seed: int = 0) -> None:
         super().__init__(env, seed=seed, kappa=kappa, options={})
         self._space = copy.deepcopy(self.action_space)  # so that seeding it touches no one else's draws
         self._state = State(np.int64(0), np.int64(0))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal, NamedTuple
 
-import gymnasium as gym
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
-from emuq.agents.spaces import Actions, Spaces, actions_of, from_index, scaling_of
+from emuq.agents.spaces import Actions, EnvLike, actions_of, as_env, from_index, plain, scaling_of
 from emuq.agents.ties import argmax_by_uniform
 from emuq.errors import InputError, finite
 from emuq.history import Episode
@@ -159,7 +158,7 @@ class RFFQ(Agent):
 
     def __init__(
         self,
-        env: gym.Env | Spaces,
+        env: EnvLike,
         *,
         basis: Literal["random", "fourier"] = "random",
         features: int = 300,
@@ -170,15 +169,18 @@ class RFFQ(Agent):
         epsilon: float = 0.1,
         discount: float = 0.99,
         ties: Literal["random", "first"] = "random",
+        observation_bounds: tuple[Any, Any] | None = None,
         kappa: float | Controller = 0.0,
         seed: int = 0,
     ) -> None:
         options = Options(
             basis, features, order, state_lengthscale, action_lengthscale, rate, epsilon, discount, ties
         )
-        super().__init__(env, seed=seed, kappa=kappa, options=options._asdict())
+        env = as_env(env)
+        given = {"observation_bounds": plain(observation_bounds), **options._asdict()}
+        super().__init__(env, seed=seed, kappa=kappa, options=given)
         self._rffq = check(options)
-        self._scaling = scaling_of(env, None)
+        self._scaling = scaling_of(env, observation_bounds)
         self._actions = actions_of(self.action_space)
         with double():
             self._basis, self._state = init(options, self.seed, self._scaling.dim, self._actions)

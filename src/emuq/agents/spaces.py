@@ -14,12 +14,17 @@ import gymnasium as gym
 import numpy as np
 from scipy.stats import qmc
 
-from emuq.errors import InputError
+from emuq.errors import InputError, quoted
 
 # Candidates along each dimension of a box: odd, so that both ends and the middle are among them.
 _GRID = {1: 11, 2: 5, 3: 3}
 _NODES = {1: 5, 2: 3, 3: 2}
 _MANY = 64  # candidates where a grid would have too many
+# Where there are more actuators than candidates, most of them never move apart from others.
+_LARGEST_BOX = _MANY
+_LARGEST_DISCRETE = 4096  # each of n actions is a vector of n numbers
+# Wider bounds of a space are there for want of better ones: the largest float, the largest integer.
+_WIDEST = 1e9
 
 
 class Spaces(NamedTuple):
@@ -27,6 +32,38 @@ class Spaces(NamedTuple):
 
     observation_space: gym.Space
     action_space: gym.Space
+    normalisation: tuple[Any, Any] | None = None  # bounds to scale observations by, where not the space's
+
+
+def spaces_of(env: gym.Env | Spaces) -> Spaces:
+    """What an agent needs to know of an environment."""
+    inner = env.unwrapped if isinstance(env, gym.Env) else env
+    return Spaces(env.observation_space, env.action_space, getattr(inner, "normalisation", None))
+
+
+EnvLike = gym.Env | Spaces | str  # what an agent is made for: an environment, its spaces, or its id
+
+
+def as_env(given: Any) -> gym.Env | Spaces:
+    """An environment, its id, or spaces; an error for anything else."""
+    if isinstance(given, str):
+        try:
+            return gym.make(given)
+        except gym.error.Error as error:
+            raise InputError(f"env is {given!r}: {error}") from None
+    if isinstance(given, gym.Env):
+        return given
+    if hasattr(given, "num_envs"):
+        raise InputError(
+            f"env is {quoted(given)}, a vector of environments: expected a single one; "
+            'pass one of them, such as gym.make("CartPole-v1")'
+        )
+    if not (hasattr(given, "observation_space") and hasattr(given, "action_space")):
+        raise InputError(
+            f"env is {quoted(given)}: expected a Gymnasium environment, its id, or "
+            "emuq.agents.spaces.Spaces(observation_space, action_space)"
+        )
+    return given
 
 
 class Actions(NamedTuple):
@@ -38,6 +75,7 @@ class Actions(NamedTuple):
     discrete: bool
     low: np.ndarray
     high: np.ndarray
+    start: int = 0  # the first of discrete actions
 
     @property
     def dim(self) -> int:
@@ -61,21 +99,36 @@ class Actions(NamedTuple):
 def actions_of(space: gym.Space) -> Actions:
     """A box becomes [0, 1]^d with a grid of candidates, n discrete actions become n one-hot vectors."""
     if isinstance(space, gym.spaces.Discrete):
+        if space.n > _LARGEST_DISCRETE:
+            raise InputError(f"action space is {space}: expected at most {_LARGEST_DISCRETE:,} actions")
         eye = np.eye(int(space.n))
-        return Actions(eye, eye, np.full(len(eye), 1 / len(eye)), True, np.zeros(1), np.ones(1))
+        weights = np.full(len(eye), 1 / len(eye))
+        return Actions(eye, eye, weights, True, np.zeros(1), np.ones(1), int(space.start))
     if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
         raise InputError(f"action space is {space}: expected a Box of one axis, or Discrete")
-    if not (np.all(np.isfinite(space.low)) and np.all(np.isfinite(space.high))):
+    low, high = space.low.astype(float), space.high.astype(float)
+    with np.errstate(over="ignore"):
+        width = high - low
+    if not np.all(np.isfinite(width)):
         raise InputError(f"action space is {space}: expected finite bounds; wrap it in RescaleAction")
     dim = space.shape[0]
+    if not 1 <= dim <= _LARGEST_BOX:
+        raise InputError(f"action space has {dim:,} dimensions: expected from 1 to {_LARGEST_BOX}")
     nodes, weights = _quadrature(dim)
-    return Actions(_candidates(dim), nodes, weights, False, space.low.astype(float), space.high.astype(float))
+    actions = Actions(_candidates(dim), nodes, weights, False, low, high)
+    return _whole(actions) if np.issubdtype(space.dtype, np.integer) else actions
+
+
+def _whole(actions: Actions) -> Actions:
+    """Candidates among whole numbers alone: one between them would be chosen for what it never does."""
+    candidates = np.unique(to_unit(actions, np.rint(from_unit(actions, actions.candidates))), axis=0)
+    return actions._replace(candidates=candidates)
 
 
 def to_unit(actions: Actions, action: Any) -> np.ndarray:
     """An environment's action, or an array of them, as the vectors that features see."""
     if actions.discrete:
-        return np.eye(actions.dim)[np.asarray(action, dtype=int)]
+        return actions.candidates[np.asarray(action, dtype=int) - actions.start]
     width = np.where(actions.high > actions.low, actions.high - actions.low, 1.0)
     return (np.asarray(action, dtype=float) - actions.low) / width
 
@@ -86,10 +139,15 @@ def from_unit(actions: Actions, unit: np.ndarray) -> np.ndarray:
 
 
 def from_index(actions: Actions, index: int, dtype: Any) -> Any:
-    """Candidate number `index` as the environment's action."""
+    """Candidate number `index` as the environment's action, of the type that its space samples."""
     if actions.discrete:
-        return index
-    return from_unit(actions, actions.candidates[index]).astype(dtype)
+        return np.dtype(dtype).type(actions.start + index)
+    return cast(from_unit(actions, actions.candidates[index]), dtype)
+
+
+def cast(action: np.ndarray, dtype: Any) -> np.ndarray:
+    """An action as numbers of the environment's type: the nearest, not the next towards 0."""
+    return (np.rint(action) if np.issubdtype(dtype, np.integer) else action).astype(dtype)
 
 
 def _candidates(dim: int) -> np.ndarray:
@@ -136,31 +194,47 @@ def scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None) -> Scaling
         raise InputError(
             f"observation space is {space}: expected a Box of one axis; flatten it with a wrapper"
         )
+    given = bounds is not None
     if bounds is None:
-        inner = env.unwrapped if isinstance(env, gym.Env) else env
-        bounds = getattr(inner, "normalisation", None)
+        bounds = spaces_of(env).normalisation
     if bounds is None:
         bounds = (space.low, space.high)
-    try:
-        low, high = (np.broadcast_to(np.asarray(bound, dtype=float), space.shape) for bound in bounds)
-    except (ValueError, TypeError):
+    dim = space.shape[0]
+    low, high = _pair(bounds)
+    if not all(bound.shape in ((), (1,), (dim,)) for bound in (low, high)):
+        raise InputError(_expected(bounds, f"{dim} of them"))
+    low, high = (np.broadcast_to(bound, (dim,)) for bound in (low, high))
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = high - low
+    bounded = np.isfinite(width) & (given | (width <= _WIDEST))
+    if not bounded.all():
+        first = np.flatnonzero(~bounded)[0]
         raise InputError(
-            f"observation_bounds is {bounds!r}: expected (low, high), "
-            f"each one number or {space.shape[0]} of them"
-        ) from None
-    unbounded = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high)))
-    if unbounded.size:
-        raise InputError(
-            f"observation dimension {unbounded[0]} has no finite bounds in {space}: "
-            "pass observation_bounds=(low, high)"
+            f"observation dimension {first} has no finite bounds (of use): [{low[first]:g}, {high[first]:g}] "
+            f"in {space}; pass observation_bounds=(low, high)"
         )
     if np.any(high < low):
         raise InputError(
             f"observation_bounds has high below low in dimension {np.flatnonzero(high < low)[0]}"
         )
-    return Scaling(low.copy(), np.where(high > low, high - low, 1.0))
+    return Scaling(low.copy(), np.where(high > low, width, 1.0))
 
 
 def plain(bounds: tuple[Any, Any] | None) -> list | None:
     """Bounds as lists of numbers, for a file."""
-    return None if bounds is None else [np.asarray(bound, dtype=float).tolist() for bound in bounds]
+    return None if bounds is None else [bound.tolist() for bound in _pair(bounds)]
+
+
+def _pair(bounds: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(low, high), each an array of numbers."""
+    try:
+        low, high = (np.asarray(bound) for bound in bounds)
+    except (ValueError, TypeError):
+        raise InputError(_expected(bounds, "one for each dimension")) from None
+    if low.dtype.kind not in "fiub" or high.dtype.kind not in "fiub":
+        raise InputError(_expected(bounds, "one for each dimension"))
+    return low.astype(float), high.astype(float)
+
+
+def _expected(bounds: Any, number: str) -> str:
+    return f"observation_bounds is {quoted(bounds)}: expected (low, high), each one number or {number}"

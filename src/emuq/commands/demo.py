@@ -6,13 +6,22 @@ import argparse
 import time
 from pathlib import Path
 
+from emuq.errors import InputError
+
 
 def register(subparsers) -> None:
-    parser = subparsers.add_parser("demo", help="learn goal-only MountainCar from nothing, and show it")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the agent")
-    parser.add_argument("--episodes", type=int, default=12, help="episodes to learn")
-    parser.add_argument("--out", type=Path, default=Path("out/demo"), help="folder for the picture")
-    parser.set_defaults(run=run)
+    parser = subparsers.add_parser(
+        "demo",
+        help="learn goal-only MountainCar from nothing, and show it",
+        description="Learns goal-only MountainCar from nothing, tests what was learned, sets it beside a "
+        "random policy, and draws what the agent knows.",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the agent")
+    parser.add_argument("--episodes", type=int, default=12, metavar="N", help="episodes to learn")
+    parser.add_argument(
+        "--out", type=Path, default=Path("out/demo"), metavar="DIR", help="folder for the picture"
+    )
+    parser.set_defaults(run=run, compiles=True)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -22,9 +31,14 @@ def run(args: argparse.Namespace) -> int:
 
     import emuq
     from emuq import domains
+    from emuq.commands.pictures import drawn
     from emuq.plot import value_map
     from emuq.run.lockstep import learn_random
 
+    try:
+        args.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write to {args.out} ({error.strerror}): give another --out") from None
     console = Console(highlight=False)
     console.print("Goal-only MountainCar: +1 at the top of the hill, nothing anywhere else.\n")
     began = time.perf_counter()
@@ -53,9 +67,8 @@ def run(args: argparse.Namespace) -> int:
     console.print(f"  first goal, random policy  {found} of 10 runs of 20 episodes (10,000 steps)")
     steps = f", in {np.mean(reached):.0f} steps" if reached else ""
     console.print(f"  then, at kappa = 0         {len(reached)} of 20 test episodes reach it{steps}")
-    args.out.mkdir(parents=True, exist_ok=True)
-    picture = args.out / "mountaincar.png"
-    value_map(agent, picture, names=("position", "velocity"))
     console.print(f"  learned in                 {learned:.0f} s, compilation included")
-    console.print(f"\nU, Q and the variance, with the last trajectories over them: {picture}")
+    picture = args.out / "mountaincar.png"
+    if drawn(lambda: value_map(agent, picture, names=("position", "velocity"))):
+        console.print(f"\nU, Q and the variance, with the last trajectories over them: {picture}")
     return 0

@@ -6,29 +6,53 @@ import argparse
 import json
 from pathlib import Path
 
+from emuq.commands import environments
+from emuq.errors import InputError
+
 
 def register(subparsers) -> None:
-    parser = subparsers.add_parser("evaluate", help="run a saved agent, exploiting or exploring")
-    parser.add_argument("checkpoint", type=Path, help="a file written by save() or emuq train, or its folder")
-    parser.add_argument("--kappa", type=float, default=0.0, help="0 exploits, inf explores only")
-    parser.add_argument("--episodes", type=int, default=20, help="test episodes")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the test episodes' starts")
-    parser.add_argument("--json", action="store_true", help="print the history as JSON")
-    parser.set_defaults(run=run)
+    parser = subparsers.add_parser(
+        "evaluate",
+        help="run a saved agent, exploiting or exploring",
+        description="Runs a saved agent on starts that it has not learned from. It learns nothing here.",
+    )
+    parser.add_argument(
+        "checkpoint", type=Path, metavar="RUN", help="a folder of emuq train, or a file written by save()"
+    )
+    parser.add_argument(
+        "--kappa",
+        type=float,
+        default=0.0,
+        metavar="K",
+        help="the weight of exploration: 0 exploits, inf explores only",
+    )
+    parser.add_argument("--episodes", type=int, default=20, metavar="N", help="test episodes")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the test episodes' starts")
+    parser.add_argument(
+        "--env",
+        metavar="ENV",
+        help="another environment than the saved one, or one that a file may not choose: "
+        "module:Id imports the module",
+    )
+    environments.register_option(parser)
+    parser.add_argument("--json", action="store_true", help="print the history as JSON, and nothing else")
+    parser.set_defaults(run=run, compiles=True)
 
 
 def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from emuq.commands.train import CHECKPOINT, load
-    from emuq.errors import InputError
 
     if args.episodes < 1:
         raise InputError(f"--episodes is {args.episodes}: expected a whole number from 1")
     if not args.kappa >= 0:
         raise InputError(f"--kappa is {args.kappa}: expected a number from 0, or inf")
+    if args.seed < 0:
+        raise InputError(f"--seed is {args.seed}: expected a whole number from 0")
     path = args.checkpoint / CHECKPOINT if args.checkpoint.is_dir() else args.checkpoint
-    agent, _ = load(path)
+    how = f"emuq evaluate {args.checkpoint} --env ENV"
+    agent = load(path, args.env, dict(args.env_options), how)
     history = agent.evaluate(args.episodes, kappa=args.kappa, seed=args.seed)
     if args.json:
         print(json.dumps(history.to_dict()))

@@ -14,7 +14,7 @@ def register(subparsers) -> None:
         description="Builds report.html (self-contained), report.md, report.json and figures/ from results.",
     )
     parser.add_argument("folder", metavar="DIR", help="folder written by emuq reproduce --out DIR")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only these experiments")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these experiments (default: all)")
     parser.add_argument("--out", metavar="DIR", help="folder of the report (default: the results' own)")
     parser.add_argument(
         "--readme", metavar="FILE", help="only rewrite the results table between this file's markers"

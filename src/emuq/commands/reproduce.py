@@ -25,17 +25,23 @@ def register(subparsers) -> None:
     parser.add_argument(
         "--seeds", type=int, metavar="N", help="runs of each method (default: the paper's number)"
     )
-    parser.add_argument("--domains", nargs="+", default=[], metavar="D", help="only these domains")
-    parser.add_argument("--agents", nargs="+", default=[], metavar="A", help="only these agents")
+    parser.add_argument(
+        "--domains", nargs="+", default=[], metavar="D", help="only these domains (default: all)"
+    )
+    parser.add_argument(
+        "--agents", nargs="+", default=[], metavar="A", help="only these agents (default: all)"
+    )
     parser.add_argument("--workers", type=int, metavar="N", help="local processes (default: one a core)")
     parser.add_argument(
         "--executor", choices=("local", "ray"), default="local", help="what carries out the runs"
     )
     parser.add_argument(
-        "--address", help="Ray cluster: host:port, ray://host:port or auto (default: a new one here)"
+        "--address",
+        metavar="A",
+        help="Ray cluster: host:port, ray://host:port or auto (default: a new one here)",
     )
     parser.add_argument("--out", default="results", metavar="DIR", help="folder of results.sqlite")
-    parser.add_argument("--list", action="store_true", help="list the experiments and end")
+    parser.add_argument("--list", action="store_true", help="list the experiments, and run none")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.set_defaults(run=run)
 

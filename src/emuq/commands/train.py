@@ -1,4 +1,4 @@
-"""`emuq train ENV`: any agent on any Gymnasium environment, saved after every episode."""
+"""`emuq train ENV`: any agent on any Gymnasium environment, saved at once and after every episode."""
 
 from __future__ import annotations
 
@@ -7,115 +7,211 @@ import json
 from pathlib import Path
 from typing import Any
 
+from emuq.commands import environments, note
+from emuq.errors import InputError
+from emuq.files import replacing
+
 CHECKPOINT, HISTORY = "agent.emuq", "history.json"
+OUT, SEED = Path("out/train"), 0
+EXAMPLES = """examples:
+  emuq train MountainCar
+  emuq train SinglePendulum --env-option start=hanging --episodes 5
+  emuq train CartPole-v1 --observation-bounds -2.4,-3,-0.21,-3 2.4,3,0.21,3
+  emuq train Taxi --agent epsilon-greedy --episodes 500 --out out/taxi
+  emuq train --resume out/taxi --episodes 500"""
 
 
 def register(subparsers) -> None:
-    parser = subparsers.add_parser("train", help="train an agent on any Gymnasium environment")
-    parser.add_argument(
-        "env", nargs="?", metavar="ENV", help="an id (emuq/MountainCar-v0) or a bare name (MountainCar)"
-    )
-    parser.add_argument("--agent", default="emuq", help="the agent")
-    parser.add_argument("--episodes", type=int, default=20, help="episodes to learn")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the agent and of the resets")
-    parser.add_argument(
-        "--kappa", type=float, help="a fixed weight of exploration (default: the agent's own)"
+    parser = subparsers.add_parser(
+        "train",
+        help="train an agent on any Gymnasium environment",
+        description="Trains an agent and keeps it in a folder: agent.emuq (the agent, saved after every "
+        "episode), history.json, and pictures. Stop it at any time with Ctrl-C: --resume goes on.",
+        epilog=EXAMPLES,
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("out/train"), help="folder for checkpoint, history, plots"
+        "env",
+        nargs="?",
+        metavar="ENV",
+        help="a name that emuq envs lists (MountainCar), any Gymnasium id (CartPole-v1), "
+        "or module:Id, which imports the module",
+    )
+    parser.add_argument(
+        "--agent",
+        metavar="NAME",
+        help="the agent; emuq envs lists those that fit each environment "
+        "(default: emuq, or exploration-values where states can be counted)",
+    )
+    parser.add_argument("--episodes", type=int, default=20, metavar="N", help="episodes to learn")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help=f"seed of the agent and of the resets (default: {SEED})"
+    )
+    parser.add_argument(
+        "--kappa",
+        type=float,
+        metavar="K",
+        help="a fixed weight of exploration; 0 exploits, inf explores only "
+        "(default: the agent's own; emuq explores until it finds the goal)",
+    )
+    parser.add_argument(
+        "--observation-bounds",
+        nargs=2,
+        type=bound,
+        metavar=("LOW", "HIGH"),
+        help="what to scale observations by, each one number or one for every dimension (-1,-2,0); "
+        "needed where the environment has no finite bounds of its own",
+    )
+    environments.register_option(parser)
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help=f"folder of a new run, made if need be (default: {OUT})"
     )
     parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with the run in this folder")
-    parser.add_argument("--json", action="store_true", help="print the history as JSON")
-    parser.set_defaults(run=run)
+    parser.add_argument("--json", action="store_true", help="print the history as JSON, and nothing else")
+    parser.set_defaults(run=run, compiles=True)
 
 
-def make_env(name: str) -> Any:
-    """`gym.make` of an id, or of emuq's own environment with that bare name."""
-    import gymnasium as gym
-
-    from emuq.errors import InputError
-
-    full = f"emuq/{name}-v0" if f"emuq/{name}-v0" in gym.registry else name
-    try:
-        return gym.make(full)
-    except gym.error.Error as error:
-        raise InputError(
-            f"no environment {name!r} ({error}): see emuq envs, or give any Gymnasium id"
-        ) from None
+def bound(text: str) -> list[float] | float:
+    """`-1` as a number, `-1,2` as a list of them."""
+    numbers = [float(part) for part in text.split(",")]
+    return numbers if "," in text else numbers[0]
 
 
 def run(args: argparse.Namespace) -> int:
-    from emuq.agents.emuq.agent import EMUQ
-    from emuq.agents.registry import make_agent
-    from emuq.errors import InputError
-    from emuq.plot import learning_curve, value_map
-
     if args.episodes < 1:
         raise InputError(f"--episodes is {args.episodes}: expected a whole number from 1")
-    if args.resume is not None:
-        folder = args.resume
-        agent, env = load(folder / CHECKPOINT)
-    elif args.env is None:
-        raise InputError("no environment given: emuq train ENV, or emuq train --resume DIR")
-    else:
-        folder, env = args.out, make_env(args.env)
-        if (folder / CHECKPOINT).exists():
-            raise InputError(
-                f"{folder} holds a run already: --resume {folder} goes on with it, --out takes another"
-            )
-        options = {} if args.kappa is None else {"kappa": args.kappa}
-        agent = make_agent(args.agent, env, seed=args.seed, **options)
+    folder, agent, notes = _begin(args) if args.resume is None else _resume(args)
+    learned = Kept(agent, folder)
+    for text in notes:  # not before all that could be refused was accepted: an error is one line
+        note(text)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write to {folder} ({error.strerror}): give another --out") from None
-    if args.resume is not None and args.kappa is not None:
-        agent.kappa = args.kappa
-
-    def keep(event) -> None:
-        if event.kind == "episode":
-            agent.save(folder / CHECKPOINT)
-            (folder / HISTORY).write_text(agent.history.to_json())
-
-    try:
-        agent.learn(episodes=args.episodes, callback=keep)
+        agent.learn(episodes=args.episodes, callback=learned)
     except KeyboardInterrupt:
-        print(f"stopped after episode {len(agent.history)}: emuq train --resume {folder} goes on")
+        note(f"stopped; {learned.episodes} episodes are saved: emuq train --resume {folder} goes on")
         return 130
-    learning_curve(agent.history, folder / "learning.png")
-    if isinstance(agent, EMUQ) and len(agent.bounds[0]) > 1:
-        value_map(agent, folder / "values.png")
+    shown = _draw(agent, folder)
     if args.json:
         print(json.dumps(agent.history.to_dict()))
-    else:
-        goals, first = sum(e.goal for e in agent.history), agent.history.first_goal
-        when = f"first in episode {first}" if first else "none found"
-        print(f"{len(agent.history)} episodes, {agent.history[-1].steps} steps, {goals} goals ({when})")
-        print(f"checkpoint, history and plots: {folder}")
+        return 0
+    goals, first = sum(e.goal for e in agent.history), agent.history.first_goal
+    when = f"first in episode {first}" if first else "none found"
+    print(f"{len(agent.history)} episodes, {agent.history[-1].steps} steps, {goals} goals ({when})")
+    print(f"checkpoint, history and pictures: {folder}" if shown else f"checkpoint and history: {folder}")
     return 0
 
 
-def load(path: Path) -> tuple[Any, Any]:
-    """The agent of a checkpoint, and the environment it was trained on."""
-    from emuq import checkpoint
+def _begin(args: argparse.Namespace) -> tuple[Path, Any, list[str]]:
+    """A new run: its folder, its agent, what to say about it."""
     from emuq.agents.registry import AGENTS, agent_class
-    from emuq.errors import InputError
+    from emuq.experiments.presets import make_agent
 
-    _, meta = checkpoint.read(path)
-    names = [name for name in AGENTS if agent_class_name(name) == meta["agent"]]
-    if not names:
-        raise InputError(f"{path} holds a {meta['agent']} agent: expected one of {', '.join(AGENTS)}")
-    if meta.get("env") is None:
-        raise InputError(f"{path} does not say its environment: load it from Python, with the environment")
-    env = make_env(meta["env"])
-    return agent_class(names[0]).load(path, env), env
+    if args.env is None:
+        raise InputError("no environment given: emuq train ENV, or emuq train --resume DIR")
+    folder = OUT if args.out is None else args.out
+    if _holds_run(folder / CHECKPOINT):
+        raise InputError(
+            f"{folder} holds a run already: --resume {folder} goes on with it, --out takes another"
+        )
+    if args.agent is not None:
+        agent_class(args.agent)
+    env = environments.make(args.env, dict(args.env_options))
+    name, notes = _chosen(args.agent, args.env, env)
+    options = {"kappa": args.kappa, "observation_bounds": args.observation_bounds}
+    if AGENTS[name].kind != "vectors" and options.pop("observation_bounds") is not None:
+        notes.append(f"--observation-bounds made no difference: {name} does not scale observations")
+    given = {option: value for option, value in options.items() if value is not None}
+    try:
+        agent = make_agent(name, env, seed=SEED if args.seed is None else args.seed, **given)
+    except InputError as error:
+        told = str(error).replace("observation_bounds=(low, high)", "--observation-bounds LOW HIGH")
+        raise InputError(told) from None
+    return folder, agent, notes
 
 
-def agent_class_name(name: str) -> str | None:
-    """The `name` of an agent's class, or None where its extra is not installed."""
-    from emuq.agents.registry import agent_class
+def _chosen(agent: str | None, place: str, env: Any) -> tuple[str, list[str]]:
+    """The agent's name: the one given, if it fits the environment, or the first that does, which is said."""
+    from emuq.agents.registry import AGENTS, fitting, misfit
+
+    fit = fitting(env)
+    reason = misfit(agent or next(iter(AGENTS)), env)
+    if agent is not None:
+        if reason is not None:
+            raise InputError(f"{agent} does not fit {place}: {reason}. Agents that fit: {', '.join(fit)}")
+        return agent, []
+    others = f" (--agent takes others that fit: {', '.join(fit[1:])})"
+    if fit[0] == "random":
+        others = f", which learns nothing, for no other fits: {reason}"
+    return fit[0], [f"the agent is {fit[0]}{others}"]
+
+
+def _resume(args: argparse.Namespace) -> tuple[Path, Any, list[str]]:
+    """A run that is there already."""
+    kept = {
+        "agent": args.agent,
+        "seed": args.seed,
+        "out": args.out,
+        "observation-bounds": args.observation_bounds,
+    }
+    ignored = ", ".join(f"--{name}" for name, value in kept.items() if value is not None)
+    notes = [f"{ignored} made no difference: a run that goes on keeps its own"] if ignored else []
+    how = f"emuq train ENV --resume {args.resume}"
+    agent = load(args.resume / CHECKPOINT, args.env, dict(args.env_options), how)
+    if args.kappa is not None:
+        agent.kappa = args.kappa
+    return args.resume, agent, notes
+
+
+class Kept:
+    """A callback that keeps an agent in a folder: at once, for Ctrl-C to find it, and after each episode."""
+
+    def __init__(self, agent: Any, folder: Path) -> None:
+        self.episodes = 0
+        self._folder = folder
+        self._keep(agent)
+
+    def __call__(self, event: Any) -> None:
+        if event.kind == "episode":
+            self._keep(event.agent)
+
+    def _keep(self, agent: Any) -> None:
+        try:
+            agent.save(self._folder / CHECKPOINT)
+            with replacing(self._folder / HISTORY) as file:
+                file.write(agent.history.to_json().encode())
+        except InputError as error:
+            safe = (
+                f"the {self.episodes} episodes before are safe there" if self.episodes else "nothing is lost"
+            )
+            raise InputError(f"{error}; {safe}") from error
+        self.episodes = len(agent.history)
+
+
+def _holds_run(path: Path) -> bool:
+    """Whether a new run would lose something at `path`: one without a whole episode may begin again."""
+    from emuq import checkpoint
 
     try:
-        return agent_class(name).name
-    except ImportError:
-        return None
+        return path.exists() and checkpoint.read(path)[0]["history.length"].size > 0
+    except InputError:
+        return True
+
+
+def _draw(agent: Any, folder: Path) -> bool:
+    from emuq.agents.emuq.agent import EMUQ
+    from emuq.commands.pictures import drawn
+    from emuq.plot import learning_curve, value_map
+
+    pictures = [lambda: learning_curve(agent.history, folder / "learning.png")]
+    if isinstance(agent, EMUQ) and len(agent.bounds[0]) > 1:
+        pictures.append(lambda: value_map(agent, folder / "values.png"))
+    return drawn(*pictures)
+
+
+def load(path: Path, named: str | None, options: dict[str, Any], how: str) -> Any:
+    """The agent of a checkpoint, with the environment it was trained on, or the one that the user named."""
+    from emuq import checkpoint
+    from emuq.agents.registry import AGENTS, agent_class
+
+    _, meta = checkpoint.read(path)
+    if meta.get("agent") not in AGENTS:
+        raise InputError(f"{path} holds a {meta.get('agent')} agent: expected one of {', '.join(AGENTS)}")
+    return agent_class(meta["agent"]).load(path, environments.restore(path, meta, named, options, how))

@@ -66,7 +66,7 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
     """For each change: does the default find goals sooner, over all domains?"""
     found = []
     for change in list(CHANGES)[1:]:
-        ratio = _ratio(rows, change, tuple(DOMAINS))
+        ratio = _ratio(rows, change, DOMAINS)
         if ratio.value is not None:
             text = f"the default needs fewer episodes than with this changed alone: {change}"
             found.append(Claim.above(NAME, text, "log of the ratio of episodes, over domains", ratio))

@@ -8,6 +8,7 @@ import numpy as np
 
 from emuq.experiments import plots, statistics
 from emuq.experiments.base import Claim, Experiment, Result, Row, Table, paired, select
+from emuq.experiments.presets import TABLE2
 from emuq.run.spec import RunSpec
 
 NAME, RUNS, EPISODES, HORIZON = "fig5", 20, 50, 500
@@ -18,7 +19,6 @@ COUNTS = {("random", domain): 300 for domain in ORDERS} | {
     ("fourier", "DoublePendulum"): 4**7,
 }
 BASES = {"random": "random Fourier features", "fourier": "Fourier basis"}
-ACTION_LENGTHSCALES = {"SinglePendulum": 0.3, "MountainCar": 10.0, "DoublePendulum": 0.3}  # table 2
 LAST = 10  # episodes at the end
 
 
@@ -27,7 +27,8 @@ def specs(seeds: Sequence[int]) -> tuple[RunSpec, ...]:
         RunSpec.of(
             NAME, "rffq", domain, seed, basis=basis, order=order, features=300, episodes=EPISODES,
             horizon=HORIZON, reward="cost" if domain == "MountainCar" else "classic",
-            state_lengthscale=0.3, action_lengthscale=ACTION_LENGTHSCALES[domain],
+            state_lengthscale=TABLE2[domain]["state_lengthscale"],
+            action_lengthscale=TABLE2[domain]["action_lengthscale"],
         )
         for domain, order in ORDERS.items()
         for basis in BASES

@@ -39,7 +39,7 @@ def _run(spec: RunSpec) -> Result:
     """A run with its trajectories and, after each of the first episodes, U for no force on a grid."""
     import gymnasium as gym
 
-    from emuq.agents.registry import make_agent
+    from emuq.experiments.presets import make_agent
 
     env = gym.make("emuq/MountainCar-v0", max_episode_steps=HORIZON)
     agent: Any = make_agent(spec.agent, env, seed=spec.seed)

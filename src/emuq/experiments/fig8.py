@@ -9,9 +9,11 @@ import numpy as np
 
 from emuq.experiments import plots, statistics
 from emuq.experiments.base import Claim, Experiment, Result, Row, Table, paired, select
+from emuq.experiments.presets import TABLE2
 from emuq.run.spec import LONG_REVISIONS, RunSpec
 
-NAME, RUNS, EPISODES, HORIZON, FEATURES = "fig8", 10, 200, 50, 600
+NAME, RUNS, EPISODES, HORIZON = "fig8", 10, 200, 50
+FEATURES = TABLE2["Jaco"]["features"]
 AGENTS = {
     "emuq": "EMU-Q, default",
     "emuq-paper": "EMU-Q, paper's parameters",
@@ -36,7 +38,7 @@ def specs(seeds: Sequence[int]) -> tuple[RunSpec, ...]:
 
 
 def _settings(agent: str) -> dict:
-    """All have the paper's 600 features; the paper's kappa of 0.1 is 1 / V_max, which is 1 here."""
+    """All have the paper's number of features; the paper's kappa of 0.1 is 1 / V_max, which is 1 here."""
     if agent == "random":
         return {}
     return {"features": FEATURES, **({"kappa": 1.0} if agent == "emuq-paper" else {})}
@@ -50,7 +52,7 @@ def _run(spec: RunSpec) -> Result:
     """One run: the seed draws the target too, so that all methods meet the same one."""
     import gymnasium as gym
 
-    from emuq.agents.registry import make_agent
+    from emuq.experiments.presets import make_agent
 
     env = gym.make("emuq/Jaco-v0", target_seed=spec.seed, max_episode_steps=spec["horizon"])
     options = {name: spec[name] for name in ("features", "kappa") if spec.get(name) is not None}

@@ -42,7 +42,7 @@ def _alone(spec: RunSpec) -> Result:
     """One run through the Gymnasium loop."""
     import gymnasium as gym
 
-    from emuq.agents.registry import make_agent
+    from emuq.experiments.presets import make_agent
 
     options = _domain_options(spec)
     env = gym.make(f"emuq/{spec.domain}-v0", max_episode_steps=spec["horizon"], **options)
@@ -72,7 +72,7 @@ def _baseline(spec: RunSpec, domain: Any, seeds: Sequence[int]) -> Any:
     """DORA and RND with the options and actions that their agents have on this domain."""
     import gymnasium as gym
 
-    from emuq.agents.registry import make_agent
+    from emuq.experiments.presets import make_agent
     from emuq.run import lockstep
 
     agent: Any = make_agent(spec.agent, gym.make(f"emuq/{spec.domain}-v0"), seed=0)

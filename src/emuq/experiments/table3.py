@@ -10,20 +10,14 @@ import numpy as np
 from emuq.experiments import goals, statistics, table3_view
 from emuq.experiments.base import Claim, Experiment, Row, paired, select
 from emuq.experiments.paper import TABLE3
+from emuq.experiments.presets import TABLE2
 from emuq.run.spec import RunSpec
 
 NAME, RUNS, EPISODES, HORIZON = "table3", 20, 100, 500
 
-# Table 2's features for RFF-Q, which the paper runs on the same ones as EMU-Q.
-DOMAINS: dict[str, dict[str, float | int]] = {
-    "SinglePendulum": {"features": 300, "state_lengthscale": 0.3, "action_lengthscale": 0.3},
-    "MountainCar": {"features": 300, "state_lengthscale": 0.3, "action_lengthscale": 10.0},
-    "DoublePendulum": {"features": 500, "state_lengthscale": 0.3, "action_lengthscale": 0.3},
-    "CartpoleSwingUp": {"features": 500, "state_lengthscale": 0.8, "action_lengthscale": 1.0},
-    "LunarLander": {"features": 500, "state_lengthscale": 0.5, "action_lengthscale": 0.3},
-    "Reacher": {"features": 500, "state_lengthscale": 0.3, "action_lengthscale": 0.3},
-    "Hopper": {"features": 500, "state_lengthscale": 0.3, "action_lengthscale": 0.3},
-}
+DOMAINS = tuple(domain for agent, domain in TABLE3 if agent == "emuq")
+# Table 2's features, also for RFF-Q, which the paper runs on the same ones as EMU-Q.
+FEATURES = ("features", "state_lengthscale", "action_lengthscale")
 # Agents in the order of the table, and how they are called in it. RFF-Q alone learns from classic rewards.
 AGENTS = {
     "emuq": "EMU-Q, default",
@@ -53,7 +47,8 @@ def _settings(agent: str, domain: str) -> dict:
     if agent != "rffq":
         return {"reward": "goal"}
     # MountainCarContinuous's own reward tells nothing before the goal; MountainCar's costs 1 a step.
-    return {"reward": "cost" if domain == "MountainCar" else "classic", **DOMAINS[domain]}
+    reward = "cost" if domain == "MountainCar" else "classic"
+    return {"reward": reward, **{name: TABLE2[domain][name] for name in FEATURES}}
 
 
 def _found(row: Row) -> bool:

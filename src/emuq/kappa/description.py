@@ -29,7 +29,9 @@ def to_json(controller: Controller) -> dict[str, Any]:
 
 def from_json(description: dict[str, Any]) -> Controller:
     """The controller that `to_json` described. Only ours are made: a file never chooses what code runs."""
-    name, fields = description["class"], description["fields"]
+    name, fields = description.get("class"), description.get("fields")
+    if not isinstance(name, str) or not isinstance(fields, dict):
+        raise InputError(f"kappa is {str(description)[:100]}: expected a controller's class and fields")
     if name not in CONTROLLERS:
         raise InputError(
             f"kappa was set by {name}({_arguments(fields)}), which is not one of emuq's controllers: "
@@ -37,9 +39,9 @@ def from_json(description: dict[str, Any]) -> Controller:
         )
     try:
         return CONTROLLERS[name](
-            **{key: math.inf if value == "inf" else value for key, value in fields.items()}
+            **{key: float(value) if value in ("inf", "-inf") else value for key, value in fields.items()}
         )
-    except TypeError as error:
+    except (TypeError, OverflowError) as error:
         raise InputError(
             f"{name}({_arguments(fields)}) is not a controller this emuq knows: {error}"
         ) from error
@@ -52,5 +54,5 @@ def _arguments(fields: dict[str, Any]) -> str:
 def _plain(value: Any) -> Any:
     value = value.item() if hasattr(value, "item") else value  # NumPy's and JAX's scalars
     if isinstance(value, float) and math.isinf(value):
-        return "inf"  # JSON has no infinity
+        return str(value)  # JSON has no infinity
     return value if isinstance(value, bool | int | float | str | None) else repr(value)

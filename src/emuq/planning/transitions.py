@@ -52,6 +52,11 @@ def append(data: Transitions, state, action, reward, next_state, terminal) -> Tr
     return Transitions(*arrays, count=i + 1)
 
 
+def reached_goal(terminal, reward):
+    """Whether a transition reached the goal, where nobody says so: it ends the episode, and is rewarded."""
+    return terminal & (reward > 0)
+
+
 def end(data: Transitions, over: Bool[Array, ""] | bool = True) -> Transitions:
     """The last row ended an episode, if `over`."""
     at = jnp.maximum(data.count - 1, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import NamedTuple
@@ -59,7 +60,10 @@ def carry_out(jobs: Sequence[Job], store: Store, executor: Executor, workers: in
 
 @contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """SIGTERM ends a campaign as Ctrl-C does."""
+    """SIGTERM ends a campaign as Ctrl-C does; only the main thread may say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
     def interrupt(number, frame):
         raise KeyboardInterrupt

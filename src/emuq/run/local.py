@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import platform
 import signal
 import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from typing import NamedTuple
 
-from emuq import dispatch
+from emuq import cache, dispatch
 from emuq.run.jobs import Job, Outcome, died, perform
 from emuq.run.provenance import cores
 from emuq.run.queue import Queue, domain
@@ -48,8 +46,7 @@ class LocalProcesses:
 
         try:
             while len(busy) < self.workers and (job := following()) is not None:
-                workers.append(worker := self._start())
-                worker.pipe.send(job)
+                worker = self._give(job, None, workers)
                 busy[worker.pipe] = worker, job
             while busy:
                 for pipe in wait(list(busy)):
@@ -57,11 +54,8 @@ class LocalProcesses:
                     outcome = _receive(worker)
                     after = following(job)
                     if after is not None:
-                        if not worker.process.is_alive():
-                            workers.remove(worker)
-                            workers.append(worker := self._start())
                         # The next job starts before this one is recorded: nobody waits for the disk.
-                        worker.pipe.send(after)
+                        worker = self._give(after, worker, workers)
                         busy[worker.pipe] = worker, after
                     yield job, outcome
         finally:
@@ -74,10 +68,25 @@ class LocalProcesses:
                     worker.process.join()
                 worker.pipe.close()
 
+    def _give(self, job: Job, worker: _Worker | None, workers: list[_Worker]) -> _Worker:
+        """The process that has the job now: `worker`, or a new one if that is none or has ended."""
+        if worker is not None:
+            try:
+                if worker.process.is_alive():
+                    worker.pipe.send(job)
+                    return worker
+            except (BrokenPipeError, ConnectionResetError):  # it ended at this very moment
+                pass
+            workers.remove(worker)
+            worker.pipe.close()
+        workers.append(worker := self._start())
+        worker.pipe.send(job)
+        return worker
+
     def _start(self) -> _Worker:
         ours, theirs = _SPAWN.Pipe()
         process = _SPAWN.Process(target=_serve, args=(theirs,), daemon=True)
-        with _environment(threads(self.threads) | compile_cache()), _ignoring_interrupts():
+        with _environment(threads(self.threads) | cache.variables(self.threads)), _ignoring_interrupts():
             process.start()
         theirs.close()
         return _Worker(process, ours)
@@ -87,17 +96,6 @@ def threads(number: int) -> dict[str, str]:
     """The environment that keeps a process to `number` threads: BLAS's, OpenMP's and XLA's (NPROC)."""
     names = ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     return dict.fromkeys(names, str(number))
-
-
-def compile_cache() -> dict[str, str]:
-    """A folder where processes share what they compiled, so that each program is compiled once a machine."""
-    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
-        return {}
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return {
-        "JAX_COMPILATION_CACHE_DIR": str(caches / "emuq" / f"xla-{platform.node()}"),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
-    }
 
 
 @contextmanager

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import time
 from collections.abc import Generator
 from typing import Any
 
-from emuq import dispatch
+from emuq import cache, dispatch
 from emuq.errors import InputError, MissingExtra
 from emuq.run.jobs import Job, Outcome, died, perform
-from emuq.run.local import compile_cache, threads
+from emuq.run.local import threads
 from emuq.run.queue import Queue
 
 RETRIES = 5  # attempts after a node or a worker process is lost
 CONNECT_SECONDS = 5.0
+# Ray speaks gRPC, that is HTTP/2: the answer to a client's greeting is a frame of this type.
+GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+SETTINGS = 4
 
 
 class Ray:
@@ -29,7 +34,7 @@ class Ray:
         options: dict[str, Any] = {
             "num_cpus": self.threads,
             "max_retries": RETRIES,
-            "runtime_env": {"env_vars": threads(self.threads) | compile_cache()},
+            "runtime_env": {"env_vars": threads(self.threads) | cache.variables(self.threads)},
         }
         remote = ray.remote(**options)(_perform)
         pending = {remote.remote(job): job for job in jobs}
@@ -60,7 +65,7 @@ class Ray:
             raise MissingExtra("ray", "ray") from error
         if ray.is_initialized():
             return ray
-        reach(self.address)
+        reach(os.environ.get("RAY_ADDRESS") if self.address in (None, "auto") else self.address)
         try:
             ray.init(address=self.address, log_to_driver=False, configure_logging=False)
         except (ConnectionError, RuntimeError, ValueError) as error:
@@ -78,13 +83,34 @@ def _perform(job: Job) -> Outcome:
 
 
 def reach(address: str | None) -> None:
-    """An error at once when nobody listens at host:port, instead of Ray's minute of retries."""
-    if address in (None, "auto", "local"):
+    """An error within seconds where nobody, or not Ray, listens at host:port; Ray tries for minutes."""
+    if address in (None, "", "auto", "local"):
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         raise InputError(f"address is {address!r}: expected host:port, ray://host:port or auto")
     try:
-        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
-    except OSError as error:
+        with socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS) as connection:
+            answered = "RAY_USE_TLS" in os.environ or _greets(connection)
+    except (OSError, OverflowError, UnicodeError) as error:
         raise InputError(f"no Ray cluster at {address} ({error}): start one with ray start --head") from error
+    if not answered:
+        raise InputError(
+            f"no Ray cluster at {address} (something else answers there, or nothing does): "
+            "give the address that ray start --head printed"
+        )
+
+
+def _greets(connection: socket.socket) -> bool:
+    """Whether the other end speaks HTTP/2."""
+    answer, deadline = b"", time.monotonic() + CONNECT_SECONDS
+    try:
+        connection.sendall(GREETING)
+        while len(answer) < 4:
+            connection.settimeout(max(deadline - time.monotonic(), 0.01))
+            if not (more := connection.recv(64)):
+                return False
+            answer += more
+    except OSError:
+        return False
+    return answer[3] == SETTINGS

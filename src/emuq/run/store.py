@@ -40,6 +40,14 @@ ON CONFLICT (key) DO UPDATE SET status = excluded.status, result = excluded.resu
 WHERE runs.status = 'failed'
 """
 
+_ADVICE = {
+    sqlite3.SQLITE_FULL: "what was recorded is safe; make room and run the same command again",
+    sqlite3.SQLITE_IOERR: "what was recorded is safe; look after the disk and run the same command again",
+    sqlite3.SQLITE_READONLY: "it may only be read; choose another folder or change its permissions",
+    sqlite3.SQLITE_BUSY: f"another process kept it for {BUSY_SECONDS:g} s; run the same command again",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; move it away and take another copy, or run again",
+}
+
 
 class Record(NamedTuple):
     """A row of the store: a finished run has a result, a failed one an error."""
@@ -68,10 +76,12 @@ class Store:
         with _explained(self.path):
             self._database = _connect(self.path, "mode=rwc") if create else _reader(self.path)
             self._prepare(create)
+        self._file = os.stat(self.path)
 
     def _prepare(self, create: bool) -> None:
-        mark, version = (self._pragma(name) for name in ("application_id", "user_version"))
+        # In this order: another process may be making the store, and its tables come with their mark.
         tables = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        mark, version = (self._pragma(name) for name in ("application_id", "user_version"))
         if tables and mark != APPLICATION_ID:
             raise InputError(f"{self.path} is another program's database: choose another folder")
         if tables and version != SCHEMA_VERSION:
@@ -131,6 +141,19 @@ class Store:
                 if self._database.in_transaction:  # an interrupt may come just after the commit
                     self._database.execute("ROLLBACK")
                 raise
+        self._check_there()
+
+    def _check_there(self) -> None:
+        """SQLite goes on writing to a file that was removed, as if nothing had happened."""
+        try:
+            there = os.path.samestat(os.stat(self.path), self._file)
+        except FileNotFoundError:
+            there = False
+        if not there:
+            raise InputError(
+                f"{self.path} was removed or replaced meanwhile: what is recorded from now on would be lost; "
+                "run the same command again"
+            )
 
     def done(self) -> set[str]:
         """Keys of finished runs."""
@@ -232,6 +255,6 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        raise InputError(
-            f"cannot use {path} ({error}): expected a store of emuq; choose another folder"
-        ) from error
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says in which call it happened
+        advice = _ADVICE.get(code, "expected a store of emuq; choose another folder")
+        raise InputError(f"cannot use {path} ({error}): {advice}") from error

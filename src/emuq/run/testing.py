@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from emuq.agents.emuq import learn as core
+from emuq.agents.emuq.act import act_greedily
 from emuq.agents.emuq.options import Options
+from emuq.agents.emuq.state import State
 from emuq.agents.spaces import Actions
 from emuq.domains.base import Domain, episode_keys, step_key
 from emuq.run.stepping import moves
@@ -24,7 +25,7 @@ class Tester:
         self.domain, self.clip, self._moves = domain, options.clip, moves(actions)
         self._all = jax.jit(jax.vmap(self.episode, in_axes=(None, 0)))
 
-    def __call__(self, agent: core.State, seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, agent: State, seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Whether, and after how many steps, each episode reached the goal."""
         goals, lengths = self._all(agent, jnp.asarray(seeds))
         return np.asarray(goals), np.asarray(lengths)
@@ -33,7 +34,7 @@ class Tester:
         scaled = self.domain.scaled(state)
         return jnp.clip(scaled, 0.0, 1.0) if self.clip else scaled
 
-    def episode(self, agent: core.State, seed: Array) -> tuple[Bool[Array, ""], Int[Array, ""]]:
+    def episode(self, agent: State, seed: Array) -> tuple[Bool[Array, ""], Int[Array, ""]]:
         """One episode from this seed's start."""
         reset, stream = episode_keys(seed)
 
@@ -42,7 +43,7 @@ class Tester:
 
         def step(c):
             state, t, _, _ = c
-            index = core.greedy(agent, self.observe(state), jnp.zeros(()))
+            index = act_greedily(agent, self.observe(state), jnp.zeros(()))
             out = self.domain.step(state, jnp.asarray(self._moves)[index], step_key(stream, t))
             return out.state, t + 1, out.terminated, out.goal
 

@@ -1,4 +1,4 @@
-"""DORA: exploration values E as generalised counts, on discretised actions (see `core`).
+"""DORA: exploration values E as generalised counts, on discretised actions (see `dora.core`).
 
 agent = emuq.DORA(env, seed=0)                  # additive bonus, as in the paper's comparison
 agent = emuq.DORA(env, variant="lll", seed=0)   # its authors' own choice of actions
@@ -10,7 +10,6 @@ import itertools
 from functools import partial
 from typing import Any, ClassVar
 
-import gymnasium as gym
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,14 +19,11 @@ from emuq.agents.dora import core
 from emuq.agents.dora.core import Options, State
 from emuq.agents.episodes import Transition
 from emuq.agents.option_checks import check_added, check_counts, check_shares, options_of
-from emuq.agents.spaces import Actions, Spaces, actions_of, from_index, scaling_of
+from emuq.agents.spaces import Actions, EnvLike, actions_of, as_env, from_index, plain, scaling_of
 from emuq.errors import InputError, finite
 from emuq.history import Episode
 from emuq.kappa import Controller
 from emuq.precision import double
-
-# Actions along each dimension in the authors' comparison; 3 elsewhere.
-_COUNTS = {"SinglePendulum": 5, "CartpoleSwingUp": 2}
 
 
 class DORA(Agent):
@@ -37,25 +33,25 @@ class DORA(Agent):
 
     def __init__(
         self,
-        env: gym.Env | Spaces,
+        env: EnvLike,
         *,
-        actions_per_dimension: int | None = None,
+        actions_per_dimension: int = 3,
+        observation_bounds: tuple[Any, Any] | None = None,
         kappa: float | Controller = 1.0,
         seed: int = 0,
         **options: Any,
     ) -> None:
         """`options` are the fields of `emuq.agents.dora.core.Options`.
 
-        A box of actions becomes a grid, of the numbers of points that the paper's authors used; discrete
-        actions stay as they are.
+        A box of actions becomes a grid of so many along each dimension; discrete actions stay as they are.
         """
-        given = {"actions_per_dimension": actions_per_dimension, **options}
+        bounds = plain(observation_bounds)
+        given = {"actions_per_dimension": actions_per_dimension, "observation_bounds": bounds, **options}
+        env = as_env(env)
         super().__init__(env, seed=seed, kappa=kappa, options=given)
         self.settings = check(options)
-        self._scaling = scaling_of(env, None)
-        self.actions = grid(
-            actions_of(self.action_space), actions_per_dimension or _COUNTS.get(_name(env), 3)
-        )
+        self._scaling = scaling_of(env, observation_bounds)
+        self.actions = grid(actions_of(self.action_space), actions_per_dimension)
         with double():
             self._state = core.init(self.settings, self.seed)
         self._index: Any = None
@@ -134,11 +130,6 @@ def check(options: dict) -> Options:
     check_shares(chosen, "rate", "discount", "e_rate", "e_discount")
     check_counts(chosen, "tilings", "tiles", "memory")
     return chosen
-
-
-def _name(env: gym.Env | Spaces) -> str:
-    spec = env.spec if isinstance(env, gym.Env) else None
-    return spec.name if spec is not None and spec.namespace == "emuq" else ""
 
 
 # Compiled once for all agents of the same options and shapes.

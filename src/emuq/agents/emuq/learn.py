@@ -1,10 +1,12 @@
-"""EMU-Q as pure functions over one immutable state (Algorithm 2 and Section 5).
+"""What an agent learns from a transition, as pure functions of its state (Algorithm 2, lines 7 to 12).
 
-    init -> State;   act(state, s) -> a;   observe(state, ...) -> State;   fold, plan -> State
+    begin     an episode begins
+    observe   a transition: `update` of S, m_Q and m_U, and `store` among the data
+    fold      S takes in the updates that wait
+    finish    an episode is over, and its policy is judged by it
 
-Within an episode an observation costs two matrix-vector products: S phi, for the update of the
-posterior, and T z, for the exploration reward in closed form. `fold` and `plan` are called by the loop
-when they are due, so that a step never pays for them.
+An observation costs two matrix-vector products: S phi, for the update of the posterior, and T z, for the
+exploration reward in closed form. The rank-1 terms of S wait until `fold` takes many of them in at once.
 
 States and actions are scaled to [0, 1] here; a discrete action is a one-hot vector. Exploration
 rewards are divided by V_max = 1 / alpha, so that kappa = 1 is the paper's 1 / V_max.
@@ -12,27 +14,21 @@ rewards are divided by V_max = 1 / alpha, so that kappa = 1 is the paper's 1 / V
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from emuq.agents.emuq.act import act, follow, greedy, live, retry, settled, trusted
+from emuq.agents.emuq import contest
+from emuq.agents.emuq.act import action_values, newest
+from emuq.agents.emuq.contest import Contest
 from emuq.agents.emuq.options import Options
-from emuq.agents.emuq.refit import refit
-from emuq.agents.emuq.state import Basis, Moving, State, draw_basis, init, join, read, split, streams, unread
+from emuq.agents.emuq.state import State
 from emuq.linear import expectation, posterior
 from emuq.linear.expectation import angles, expected_variance, quadratic_form, rounded
 from emuq.linear.features import Part, combine, scores, state_part
-from emuq.linear.posterior import Blocked
 from emuq.planning import transitions
-from emuq.planning.iteration import policy_iteration
-from emuq.planning.targets import Care, balance, exploration_rewards, restart, widen
+from emuq.planning.targets import balance, restart, widen
 from emuq.planning.transitions import Transitions
-
-__all__ = [
-    "Basis", "Moving", "State", "act", "begin", "draw_basis", "exploration_reward", "finish", "fold",
-    "follow", "greedy", "init", "join", "learn", "live", "observe", "plan", "read", "retry",
-    "settled", "split", "stored", "streams", "unread", "values",
-]  # fmt: skip
 
 
 def begin(state: State, observation: Float[Array, " ds"]) -> State:
@@ -52,19 +48,19 @@ def observe(
 ) -> State:
     """Store the transition and make one rank-1 update of S, m_Q and m_U. O(M^2), reading only."""
     transition = observation, action, reward, following, terminal
-    data = stored(state.data, state.start, *transition, options)
-    return learn(state, *transition, kappa, options)._replace(data=data)
+    data = store(state.data, state.start, *transition, options)
+    return update(state, *transition, kappa, options)._replace(data=data)
 
 
-def stored(
+def store(
     data: Transitions, start: Float[Array, " ds"], observation, action, reward, following, terminal, options
 ) -> Transitions:
-    """The transition among the data."""
+    """The data with this transition."""
     following = _goes_on(start, following, terminal, options)
     return transitions.append(data, observation, action, reward, following, terminal)
 
 
-def learn(
+def update(
     state: State,
     observation: Float[Array, " ds"],
     action: Float[Array, " da"],
@@ -115,84 +111,47 @@ def _exploration_reward(
 ) -> Float[Array, ""]:
     basis = state.basis
     z = angles(basis.moments, part).astype(state.form.dtype)
-    held = expectation.sampled_reduction(projections, basis.node_weights)
-    expected = expected_variance(state.form, z).astype(held.dtype) - held
+    waiting = expectation.sampled_reduction(projections, basis.node_weights)
+    expected = expected_variance(state.form, z).astype(waiting.dtype) - waiting
     return jnp.clip(expected * options.prior_precision / basis.features.norm, 0.0, 1.0) - 1.0
 
 
 def finish(
     state: State, length: Int[Array, ""], goal: Bool[Array, ""], exploited: Bool[Array, ""], options: Options
 ) -> State:
-    """An episode is over; if all of it exploited, it tells how good its policy is."""
+    """An episode is over; if all of it exploited, it says something about the policy that played it."""
     state = state._replace(data=transitions.end(state.data))
     if not options.hold:
         return state
-    return state._replace(held=settled(state, length, goal, exploited, options))
+    return state._replace(contest=judged(state, length, goal, exploited, options))
+
+
+def judged(
+    state: State, length: Int[Array, ""], goal: Bool[Array, ""], exploited: Bool[Array, ""], options: Options
+) -> Contest:
+    """The contest after an episode, worth gamma^length at the goal, less what was expected of its start.
+
+    Expected by the trusted policy: the newest weights, which every plan changes, would judge one episode by
+    other standards than the next.
+    """
+    now, record = newest(state), state.contest
+    expected = jax.lax.cond(
+        record.trials > 0,
+        lambda: action_values(record.trusted, state.start),
+        lambda: action_values(now, state.start),
+    )
+    expected = jnp.clip(jnp.max(expected), *state.q_bounds)
+    value = jnp.where(goal, options.discount ** length.astype(expected.dtype), 0.0) - expected
+    of_its_size = contest.committee([now] * options.members)
+    return contest.when(exploited, contest.judge(record, of_its_size, value, goal), record)
 
 
 def fold(state: State) -> State:
-    """Fold the rows held back into S, and make T anew. O(b M^2), once in b steps."""
+    """S_0 takes in the rows that wait, and T is made anew. O(b M^2), once in b steps."""
     blocked = posterior.fold(state.blocked)
     basis = state.basis
     form = quadratic_form(basis.features, basis.moments, blocked.covariance)
     return state._replace(blocked=blocked, form=form)
-
-
-def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
-    """Refit S from all data, recompute every r^e, then policy iteration for Q and U (lines 15-18)."""
-    basis, data, rules = state.basis, state.data, options.rules
-    gram, covariance = refit(state, options)
-    low = state.form.dtype
-    form = quadratic_form(basis.features, basis.moments, covariance).astype(low)
-    max_variance = basis.features.norm / options.prior_precision
-    rewards = exploration_rewards(basis.features, basis.moments, form, max_variance, data, rules.chunk)
-    q, u = state.blocked.weights[:, 0], state.blocked.weights[:, 1]
-    # U is the value of exploring: while kappa is 0 it is kept for the moment kappa is turned up again.
-    exploiting, kappa = kappa == 0, jnp.where(kappa > 0, kappa, 1.0)
-    care = None
-    if options.returns or options.caution:
-        seen = transitions.returns(data, options.discount) if options.returns else -jnp.inf
-        care = Care(
-            jnp.where(exploiting, seen, jnp.full(data.capacity, -jnp.inf)),
-            jnp.where(exploiting, options.caution * max_variance**0.5, 0.0),
-        )
-    new = policy_iteration(
-        basis.features,
-        basis.candidates,
-        options.noise_precision * covariance,
-        data,
-        rewards,
-        q,
-        u,
-        kappa,
-        state.q_bounds,
-        rules,
-        exploiting,
-        care,
-    )
-    blocked = Blocked(
-        covariance.astype(low),
-        jnp.stack([new.q_weights, new.u_weights], axis=-1),
-        jnp.zeros_like(state.blocked.rows),
-        jnp.zeros_like(state.blocked.used),
-    )
-    return state._replace(
-        blocked=blocked,
-        form=form,
-        gram=gram,
-        covariance=covariance,
-        counted=data.count,
-        converged=new.converged,
-    )
-
-
-def values(state: State, observation: Float[Array, "n ds"], action: Float[Array, "n da"]):
-    """Q (whose argmax is what kappa = 0 does), U and the variance phi'S phi, for each row."""
-    phi = state.basis.features(observation, action)
-    low = phi.astype(state.form.dtype)
-    held = jnp.sum((low @ state.blocked.rows.T) ** 2, axis=-1)
-    variance = (posterior.variance(state.blocked.covariance, low) - held).astype(phi.dtype)
-    return trusted(state, observation, action), phi @ state.blocked.weights[:, 1], variance
 
 
 def _goes_on(start: Float[Array, " ds"], following, terminal, options: Options) -> Float[Array, " ds"]:

@@ -1,10 +1,13 @@
-"""EMU-Q's options, and the two presets: the paper's, and ours, one setting for every domain."""
+"""EMU-Q's options, and the two presets: the paper's, and ours, one setting for every environment.
+
+Each option's comment says what happens when it is turned on, or up.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from emuq.errors import InputError
 from emuq.linear.frequencies import Kernel, Lengthscale, Sampling
@@ -15,42 +18,60 @@ from emuq.planning.targets import Rules
 class Options:
     """Every option of EMU-Q, with the default preset's values. Lengthscales are for inputs in [0, 1]."""
 
-    features: int = 500  # M, the number of features
-    kernel: Kernel = "rbf"
-    sampling: Sampling = "halton"
-    state_lengthscale: Lengthscale = 0.5  # l_S
-    zoom: int = 2  # fresh features double l_S, once an episode, so many times; to exploit, all or all but one
-    action_lengthscale: Lengthscale = 1.0  # l_A
-    effort: float = 0.0  # price of full effort while exploring, in ranges of U; none with one actuator
-    fresh: bool = True  # draw features anew for each episode that explores, to exploit, and after a miss
-    refresh: int | None = 150  # steps after which an episode that still explores draws them anew; None: never
-    clip: bool = True  # observations outside their bounds count as at them: novelty there has no end
-    mixture: float = 1.2  # each frequency has its own state scale, within exp(+-mixture)
-    prior_precision: float = 0.01  # alpha
-    noise_precision: float = 1.0  # beta
-    discount: float = 0.99  # gamma
-    exploration_discount: float | None = 0.97  # of U; None: as of Q
-    plan_interval: int | None = 10  # plan once so many steps have come in ... (None: at episode ends only)
-    plan_growth: float = 0.05  # ... and the data have grown by this share
-    plan_at_end: bool = False  # plan at the end of each episode
-    improvements: int = 2  # policy improvements a plan while exploring
-    exploiting_improvements: int = 4  # and while exploiting
-    draws: int = 8  # of features to exploit with: Q is kept on those that fit the returns best
-    committee: int = 4  # the best of them, whose mean Q is tried as a policy
-    restless: bool = True  # while no episode has failed, its members' votes vary: a cycle is left
-    smoother: float = 2.0  # l_A of features drawn to exploit, in multiples of l_A
-    returns: bool = True  # while exploiting, Q is at least the return that was seen to follow
-    caution: float = 0.03  # while exploiting, standard deviations that Q's next value is lowered by
-    sweeps: int = 12  # at most, for each improvement: far more explores worse (see docs/design.md)
-    table: int = 8192  # transitions up to which every sweep is clipped, O(N M) each; beyond it is O(M^2)
-    tolerance: float = 1e-4
-    exploration_end: Literal["reset", "state", "zero"] = "reset"  # where U goes on after a terminal state
-    reset_cost: int = 0  # steps without discovery that a reset is worth to U
-    q_policy: Literal["own", "balanced"] = "own"  # whose argmax Q bootstraps on
-    hold: bool = True  # exploit on weights that have been seen to work, try new ones before trusting them
-    block: int = 64  # covariance updates held back at most: each half is folded in while the next one fills
-    capacity: int = 1 << 16  # transitions before the room for them doubles (which compiles once)
-    precision: Literal["single", "double"] = "single"  # of the step's M x M arrays, of plans' products
+    # The features, on which Q and U are linear.
+    features: int = 500  # M: more of them tell more situations apart; a step and a plan cost M^2
+    kernel: Kernel = "rbf"  # whose spectrum frequencies are drawn from: "rbf" is the smoothest
+    sampling: Sampling = "halton"  # "halton" and "sobol" spread frequencies evenly, "monte-carlo" does not
+    state_lengthscale: Lengthscale = 0.5  # l_S: the larger, the farther a value generalises over states
+    action_lengthscale: Lengthscale = 1.0  # l_A: the same over actions
+    mixture: float = (
+        1.2  # the larger, the more scales at once: each frequency has its own, l_S exp(+-mixture)
+    )
+    clip: bool = True  # take an observation outside its bounds as at them: novelty out there has no end
+    # Drawing features again.
+    fresh: bool = (
+        True  # draw new features at the start of every exploring episode; one draw may miss something.
+    )
+    # ^ Also as exploiting begins, and after an exploiting episode that misses the goal.
+    refresh: int | None = 150  # draw them again within an exploring episode that has lasted so many steps
+    zoom: int = 2  # so many of these draws double l_S in turn: exploration begins fine and becomes coarser
+    # The posterior.
+    prior_precision: float = 0.01  # alpha: the larger, the more evidence it takes to move a value away from 0
+    noise_precision: float = 1.0  # beta: the larger, the more one transition counts
+    # What Q and U are.
+    discount: float = 0.99  # gamma, of Q: nearer to 1 looks farther ahead
+    exploration_discount: float | None = 0.97  # of U: nearer to 1 explores farther ahead; None: as of Q
+    exploration_end: Literal["reset", "state", "zero"] = "reset"
+    # ^ What U goes on with after a terminal state: the episode's start, the terminal state itself, or
+    # nothing.
+    reset_cost: int = 0  # U treats a reset as so many steps without discovery: more make it avoid endings
+    q_policy: Literal["own", "balanced"] = "own"  # Q's next action: the best in Q, or the best in Q + kappa U
+    effort: float = 0.0  # what full effort costs while exploring, in ranges of U: more makes it gentler
+    # Planning.
+    plan_interval: int | None = 10  # plan again after at least so many steps; None: at episode ends only
+    plan_growth: float = 0.05  # ... and after the data have grown by this share: more plans less often
+    plan_at_end: bool = False  # plan at the end of each episode as well
+    improvements: int = 2  # policy improvements in a plan while exploring
+    exploiting_improvements: int = 4  # policy improvements in a plan while exploiting
+    sweeps: int = 12  # at most so many for each improvement; far more explore worse (docs/design.md)
+    table: int = 8192  # up to so many transitions every sweep is clipped, at O(N M); beyond, none, at O(M^2)
+    tolerance: float = 1e-4  # sweeps stop once no weight changes by more than this
+    # Exploiting (kappa = 0).
+    hold: bool = True  # trust a policy once it was seen to work, and try others before they replace it
+    draws: int = 8  # features drawn to exploit on: more give a better best one, and take longer to plan on
+    committee: int = 4  # so many of the best draws are tried together, as one policy, the mean of their Q
+    restless: bool = (
+        True  # while no episode has failed, weigh the committee anew at each step: it leaves cycles
+    )
+    smoother: float = 2.0  # features to exploit on have l_A so many times as large
+    returns: bool = True  # Q is at least the return that was seen to follow
+    caution: float = (
+        0.03  # lower Q's next value by so many of its standard deviations: more avoids the unknown
+    )
+    # Time and memory: none of these changes what is computed, but for rounding.
+    block: int = 64  # updates of S that wait, at most, for the matrix product that takes them in together
+    capacity: int = 1 << 16  # transitions that there is room for at first; the room doubles when it is full
+    precision: Literal["single", "double"] = "single"  # of the step's M x M arrays and of a plan's products
 
     def __post_init__(self) -> None:
         for name in ("plan_growth", "tolerance", "mixture", "effort", "table", "caution"):
@@ -77,16 +98,9 @@ class Options:
             if getattr(self, name) not in known:
                 raise InputError(f"{name} is {getattr(self, name)!r}: expected one of {', '.join(known)}")
 
-    def next_plan(self, planned: int) -> int | None:
-        """The number of transitions at which to plan again: grown by a share, so that a step's part of the
-        cost stays constant. None: only at the ends of episodes."""
-        if self.plan_interval is None:
-            return None
-        return planned + max(self.plan_interval, int(self.plan_growth * planned))
-
     @property
     def members(self) -> int:
-        """Of a policy that is held: without fresh features there is one draw of them."""
+        """How many draws of features a trusted policy is made of: one, where no others are ever drawn."""
         return self.committee if self.fresh and self.hold else 1
 
     @property
@@ -110,8 +124,10 @@ class Options:
 
 DEFAULT = Options()
 
-# Algorithm 2, with its slips mended and nothing else: one resolution, planning at episode ends only,
-# both values under the balanced policy, U bootstrapped on the terminal state itself, unclipped sweeps.
+# Algorithm 2 with its slips mended (docs/deviations.md) and nothing else: features of one scale, drawn once;
+# plans at episode ends only; both values under the balanced policy; U goes on from the terminal state
+# itself; sweeps are not clipped. What its table 2 sets apart for each domain is in
+# `emuq.experiments.presets`.
 PAPER = Options(
     state_lengthscale=0.3,
     action_lengthscale=0.3,
@@ -137,34 +153,15 @@ PAPER = Options(
     hold=False,
 )
 
-# Table 2 of the paper. States and actions are scaled to [0, 1].
-PAPER_DOMAINS = {
-    "SinglePendulum": {"features": 300, "prior_precision": 0.001},
-    "MountainCar": {"features": 300, "prior_precision": 0.1, "action_lengthscale": 10.0},
-    "DoublePendulum": {},
-    "CartpoleSwingUp": {"state_lengthscale": 0.8, "action_lengthscale": 1.0},
-    "LunarLander": {"state_lengthscale": 0.5},
-    "Reacher": {"prior_precision": 0.001},
-    "Hopper": {},
-    "Jaco": {"features": 600, "prior_precision": 0.1},
-}
-
 PRESETS = {"default": DEFAULT, "paper": PAPER}
 
 
-def resolve(preset: str, given: dict, domain: str | None = None) -> Options:
-    """The preset's options with `given` ones in their place; the paper's depend on the domain."""
+def resolve(preset: str, given: dict) -> Options:
+    """The preset's options, with the `given` ones in their place."""
     if preset not in PRESETS:
         raise InputError(f"preset is {preset!r}: expected one of {', '.join(PRESETS)}")
     known = {field.name for field in dataclasses.fields(Options)}
     for name in given:
         if name not in known:
             raise InputError(f"unknown option {name!r}: expected one of {', '.join(sorted(known))}")
-    tuned = PAPER_DOMAINS.get(domain or "", {}) if preset == "paper" else {}
-    return dataclasses.replace(PRESETS[preset], **{**tuned, **given})
-
-
-def domain_of(env: Any) -> str | None:
-    """The name of one of our domains, where `env` is one."""
-    spec = getattr(env, "spec", None)
-    return spec.name if spec is not None and spec.namespace == "emuq" else None
+    return dataclasses.replace(PRESETS[preset], **given)

@@ -9,14 +9,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, ClassVar
 
-import gymnasium as gym
 import jax
 import numpy as np
 
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
 from emuq.agents.option_checks import check_added, check_counts, options_of
-from emuq.agents.spaces import Spaces, actions_of, from_index, scaling_of
+from emuq.agents.spaces import EnvLike, actions_of, as_env, from_index, plain, scaling_of
 from emuq.errors import InputError, MissingExtra, finite
 from emuq.history import Episode
 from emuq.kappa import Controller
@@ -35,12 +34,21 @@ class RND(Agent):
     name: ClassVar[str] = "rnd"
 
     def __init__(
-        self, env: gym.Env | Spaces, *, kappa: float | Controller = 1.0, seed: int = 0, **options: Any
+        self,
+        env: EnvLike,
+        *,
+        observation_bounds: tuple[Any, Any] | None = None,
+        kappa: float | Controller = 1.0,
+        seed: int = 0,
+        **options: Any,
     ) -> None:
         """`options` are the fields of `emuq.agents.rnd.core.Options`."""
-        super().__init__(env, seed=seed, kappa=kappa, options=dict(options))
+        env = as_env(env)
+        given = {"observation_bounds": plain(observation_bounds), **options}
+        super().__init__(env, seed=seed, kappa=kappa, options=given)
         self.settings = check(options)
-        self._scaling, self._actions = scaling_of(env, None), actions_of(self.action_space)
+        self._scaling = scaling_of(env, observation_bounds)
+        self._actions = actions_of(self.action_space)
         with double():
             self._basis, self._state = core.init(self.settings, self.seed, self._scaling.dim, self._actions)
         self._index: Any = None

@@ -15,10 +15,10 @@ from emuq import precision
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
 from emuq.agents.option_checks import check_added, check_shares
-from emuq.agents.spaces import Spaces
+from emuq.agents.spaces import EnvLike
 from emuq.agents.tabular import core
 from emuq.agents.tabular.core import Parameters, State
-from emuq.errors import InputError
+from emuq.errors import InputError, quoted
 from emuq.history import Episode
 from emuq.kappa import Controller
 
@@ -37,7 +37,7 @@ class TabularAgent(Agent):
     """What the three share: everything but their names and parameters."""
 
     def __init__(
-        self, env: gym.Env | Spaces, parameters: Parameters, exploration: Any, freeze: bool, *,
+        self, env: EnvLike, parameters: Parameters, exploration: Any, freeze: bool, *,
         seed: int, kappa: float | Controller,
     ) -> None:  # fmt: skip
         check_shares(parameters, "discount", "epsilon", "rate")
@@ -52,7 +52,7 @@ class TabularAgent(Agent):
             "freeze": bool(freeze),
         }
         super().__init__(env, seed=seed, kappa=kappa, options=options)
-        self._sizes = _sizes(self.observation_space)
+        self._sizes = sizes_of(self.observation_space)
         if not isinstance(self.action_space, gym.spaces.Discrete):
             raise InputError(f"the action space is {self.action_space}: tabular agents expect a Discrete one")
         self._first_action = int(self.action_space.start)
@@ -69,21 +69,22 @@ class TabularAgent(Agent):
         return (q, u) if action is None else (q[action - self._first_action], u[action - self._first_action])
 
     def _index(self, observation: Any) -> int:
-        parts = np.atleast_1d(np.asarray(observation, dtype=np.int64)).ravel()
-        index = 0
-        for value, (size, start) in zip(parts, self._sizes, strict=True):
+        parts, index = np.ravel(np.asarray(observation)), 0
+        if parts.dtype.kind not in "iub" or len(parts) != len(self._sizes):
+            raise InputError(f"observation is {quoted(observation)}: it is not in {self.observation_space}")
+        for value, (size, start) in zip(parts.tolist(), self._sizes, strict=True):
             if not 0 <= value - start < size:
                 raise InputError(f"observation is {observation}: it lies outside {self.observation_space}")
-            index = index * size + int(value - start)
+            index = index * size + value - start
         return index
 
-    def _start(self, observation: Any) -> int:
+    def _start(self, observation: Any) -> np.int64:
         if self._parameters.by_reward:
             check_added(self.kappa)
         with precision.double():
             return self._action(_act(self._parameters, self._state, self._index(observation), self.kappa))
 
-    def _advance(self, transition: Transition) -> int:
+    def _advance(self, transition: Transition) -> np.int64:
         kappa = self.kappa
         learning = kappa > 0 or not self._freeze
         s, s_next = self._index(transition.observation), self._index(transition.next_observation)
@@ -98,12 +99,15 @@ class TabularAgent(Agent):
     def _finish(self, episode: Episode) -> None:
         pass
 
-    def _greedy(self, observation: Any, kappa: float) -> int:
+    def _greedy(self, observation: Any, kappa: float) -> np.int64:
         with precision.double():
             return self._action(_greedy(self._parameters, self._state, self._index(observation), kappa))
 
-    def _action(self, action: jax.Array) -> int:
-        return int(action) + self._first_action
+    def _action(self, action: jax.Array) -> np.int64:
+        return np.int64(int(action) + self._first_action)  # as the space's own samples are
+
+    def _parts(self) -> dict[str, Any]:
+        return {"exploration": self.exploration} if "exploration" in self.options else {}
 
     def _get_state(self) -> State:
         return self._state
@@ -118,13 +122,18 @@ class ExplorationValues(TabularAgent):
     name: ClassVar[str] = "exploration-values"
 
     def __init__(
-        self, env: gym.Env | Spaces, *, rate: float = 0.1, discount: float = 0.99, initial_value: float = 0.0,
+        self, env: EnvLike, *, rate: float = 0.1, discount: float = 0.99, initial_value: float = 0.0,
         exploration: Any = "first-visit", freeze: bool = False,
         kappa: float | Controller = 1.0, seed: int = 0,
     ) -> None:  # fmt: skip
         """`rate=0` averages (1 / visits); `freeze=True` learns nothing while kappa = 0 (as in figure 2a)."""
         parameters = Parameters(rate, discount, initial_value, by_value=True)
         super().__init__(env, parameters, exploration, freeze, seed=seed, kappa=kappa)
+
+    @property
+    def exploration_range(self) -> float | None:
+        discount = float(self._parameters.discount)
+        return 1.0 / (1.0 - discount) if discount < 1 else None
 
 
 class AdditiveRewards(TabularAgent):
@@ -137,7 +146,7 @@ class AdditiveRewards(TabularAgent):
     name: ClassVar[str] = "additive-rewards"
 
     def __init__(
-        self, env: gym.Env | Spaces, *, rate: float = 0.1, discount: float = 0.99, initial_value: float = 1.0,
+        self, env: EnvLike, *, rate: float = 0.1, discount: float = 0.99, initial_value: float = 1.0,
         exploration: Any = "first-visit", freeze: bool = False,
         kappa: float | Controller = 1.0, seed: int = 0,
     ) -> None:  # fmt: skip
@@ -151,7 +160,7 @@ class EpsilonGreedy(TabularAgent):
     name: ClassVar[str] = "epsilon-greedy"
 
     def __init__(
-        self, env: gym.Env | Spaces, *, rate: float = 0.1, discount: float = 0.99, initial_value: float = 0.0,
+        self, env: EnvLike, *, rate: float = 0.1, discount: float = 0.99, initial_value: float = 0.0,
         epsilon: float = 0.1, freeze: bool = False, kappa: float | Controller = 1.0, seed: int = 0,
     ) -> None:  # fmt: skip
         parameters = Parameters(rate, discount, initial_value, epsilon=epsilon)
@@ -160,7 +169,7 @@ class EpsilonGreedy(TabularAgent):
         self.options["epsilon"] = epsilon
 
 
-def _sizes(space: gym.Space) -> list[tuple[int, int]]:
+def sizes_of(space: gym.Space) -> list[tuple[int, int]]:
     """(size, first value) of each part of a discrete space."""
     if isinstance(space, gym.spaces.Discrete):
         return [(int(space.n), int(space.start))]
@@ -169,5 +178,5 @@ def _sizes(space: gym.Space) -> list[tuple[int, int]]:
     if isinstance(space, gym.spaces.MultiBinary):
         return [(2, 0)] * int(np.prod(space.shape))
     if isinstance(space, gym.spaces.Tuple) and all(isinstance(part, gym.spaces.Discrete) for part in space):
-        return [size for part in space for size in _sizes(part)]
+        return [size for part in space for size in sizes_of(part)]
     raise InputError(f"the observation space is {space}: tabular agents expect a discrete one")

@@ -12,14 +12,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, ClassVar
 
-import gymnasium as gym
 import jax
 import numpy as np
 
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
 from emuq.agents.option_checks import check_added, check_counts, check_shares, options_of
-from emuq.agents.spaces import Spaces, actions_of, scaling_of
+from emuq.agents.spaces import EnvLike, actions_of, as_env, cast, plain, scaling_of
 from emuq.errors import InputError, MissingExtra, finite
 from emuq.history import Episode
 from emuq.kappa import Controller
@@ -27,7 +26,7 @@ from emuq.precision import double
 
 try:
     from emuq.agents.vime import core
-    from emuq.agents.vime.core import Batch, Info, Options, State
+    from emuq.agents.vime.core import Batch, Info, Options, Prior, State, Trust
 except ModuleNotFoundError as error:
     raise MissingExtra("optax", "baselines") from error
 
@@ -40,12 +39,21 @@ class VIME(Agent):
     name: ClassVar[str] = "vime"
 
     def __init__(
-        self, env: gym.Env | Spaces, *, kappa: float | Controller = 1.0, seed: int = 0, **options: Any
+        self,
+        env: EnvLike,
+        *,
+        observation_bounds: tuple[Any, Any] | None = None,
+        kappa: float | Controller = 1.0,
+        seed: int = 0,
+        **options: Any,
     ) -> None:
         """`options` are the fields of `emuq.agents.vime_core.Options`."""
-        super().__init__(env, seed=seed, kappa=kappa, options=dict(options))
+        env = as_env(env)
+        given = {"observation_bounds": plain(observation_bounds), **options}
+        super().__init__(env, seed=seed, kappa=kappa, options=given)
         self.settings = check(options)
-        self._scaling, self._actions = scaling_of(env, None), actions_of(self.action_space)
+        self._scaling = scaling_of(env, observation_bounds)
+        self._actions = actions_of(self.action_space)
         if self._actions.discrete:
             raise InputError(f"the action space is {self.action_space}: VIME expects a Box")
         with double():
@@ -103,7 +111,7 @@ class VIME(Agent):
 
     def _to_box(self, raw: np.ndarray) -> np.ndarray:
         low, high = self._actions.low, self._actions.high
-        return (low + (np.clip(raw, -1, 1) + 1) / 2 * (high - low)).astype(self.action_space.dtype)
+        return cast(low + (np.clip(raw, -1, 1) + 1) / 2 * (high - low), self.action_space.dtype)
 
     def _scaled(self, observation: Any) -> np.ndarray:
         return 2 * self._scaling(finite(np.asarray(observation, float), "observation")) - 1
@@ -124,12 +132,15 @@ class VIME(Agent):
         self._state = state["core"]
         self._batch = Batch(*(np.array(part) for part in state["batch"]))
         self._filled, self._drawn = int(state["filled"]), int(state["drawn"])
+        if not self._filled < self.settings.batch:
+            raise InputError(f"filled is {self._filled}: expected less than the batch, {self.settings.batch}")
         self._refresh()
 
 
 def check(options: dict) -> Options:
     """The options, or an error that names the bad one."""
     chosen = options_of(Options, options)
+    chosen = chosen._replace(prior=Prior(*chosen.prior), trust=Trust(*chosen.trust))  # plain tuples in a file
     check_counts(chosen, "batch", "hidden", "updates", "minibatch", "pool")
     if chosen.pool < chosen.batch:
         raise InputError(f"pool is {chosen.pool}: expected at least the batch, {chosen.batch}")

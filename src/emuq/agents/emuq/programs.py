@@ -1,0 +1,245 @@
+"""EMU-Q's compiled programs, made once for all agents of the same options and shapes; `runtime` calls them.
+
+A step is given one row of numbers, since one array is one transfer:
+
+    observation, action, reward, next observation, terminal, kappa, used, count
+
+as the environment gave them; it scales them itself. `used` is how many rows of V are filled, `count` how
+many transitions there were. What else it reads of a state, the small arrays packed into one, is a `Reading`;
+what it changes is `Moving`, three arrays that are donated: they are gone once they have been passed on.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from emuq.agents.emuq import act, contest, learn
+from emuq.agents.emuq import plan as planning
+from emuq.agents.emuq.contest import GreedyPolicy
+from emuq.agents.emuq.options import Options
+from emuq.agents.emuq.state import Basis, State
+from emuq.agents.spaces import Actions, Scaling
+from emuq.linear.expectation import quadratic_form
+from emuq.linear.posterior import Blocked
+from emuq.planning.transitions import Transitions
+
+EXTRA = 4  # the numbers at the end of a row: terminal, kappa, used, count
+
+
+# What a step changes, and what it reads -------------------------------------------------------------------
+
+
+class Moving(NamedTuple):
+    """What a step changes, but for counters and the data's new row, which its caller knows."""
+
+    weights: Float[Array, "m 2"]
+    rows: Float[Array, "b m"]
+    q_bounds: Float[Array, " 2"]
+
+
+class Small(NamedTuple):
+    """What a step reads and nothing changes before the next plan: small arrays, all of them double."""
+
+    basis: Basis  # without the tables that only `quadratic_form` needs
+    start: Float[Array, " ds"]
+
+
+class Reading(NamedTuple):
+    """What a step reads. It takes time to pass an array on, so that these are few."""
+
+    small: Float[Array, " n"]  # `Small` as one array
+    covariance: Float[Array, "m m"]  # S_0, and its T: a fold replaces these two
+    form: Float[Array, "n n"]
+    key: Array  # as plain numbers
+
+
+def split(state: State) -> tuple[Moving, State]:
+    """What a step changes, and the state with holes (None) in these places."""
+    moving = Moving(state.blocked.weights, state.blocked.rows, state.q_bounds)
+    return moving, join(Moving(*[None] * len(moving)), state)  # type: ignore[arg-type]
+
+
+def join(moving: Moving, fixed: State) -> State:
+    """The inverse of `split`."""
+    blocked = fixed.blocked._replace(weights=moving.weights, rows=moving.rows)
+    return fixed._replace(blocked=blocked, q_bounds=moving.q_bounds)
+
+
+def small(state: State) -> Small:
+    basis = state.basis
+    moments = basis.moments._replace(cos_cos=None, sin_sin=None, cos_sin=None)
+    return Small(basis._replace(moments=moments, actions=None), state.start)  # type: ignore[arg-type]
+
+
+def reading(fixed: State) -> Reading:
+    """What a step reads of a state."""
+    key = jax.random.key_data(fixed.key)
+    return Reading(_pack(small(fixed)), fixed.blocked.covariance, fixed.form, key)
+
+
+@jax.jit
+def _pack(tree: Small) -> Float[Array, " n"]:
+    return ravel_pytree(tree)[0]
+
+
+def unpacking(state: State) -> Callable[[Array], Small]:
+    """The inverse of packing, for all states of these shapes; equal for equal shapes, so that it is a key."""
+    return ravel_pytree(small(state))[1]
+
+
+# A step ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def step(unpack: Callable[[Array], Small], options: Options) -> Callable[..., tuple[Moving, jax.Array]]:
+    """The step of all agents with these shapes and options, as a call of its own: to look it up takes as long
+    as a tenth of the step itself.
+
+    step(moving, reading, scale, row, policy) -> moving, index of the next action; `policy` None: newest
+    weights.
+    """
+    return jax.jit(partial(_step, unpack, options), donate_argnums=0)
+
+
+def _step(
+    unpack: Callable[[Array], Small],
+    options: Options,
+    moving: Moving,
+    reading: Reading,
+    scale: jax.Array,
+    row: jax.Array,
+    policy: GreedyPolicy | None,
+) -> tuple[Moving, jax.Array]:
+    basis, start = unpack(reading.small)
+    dims = basis.features.state_frequencies.shape[1], basis.features.action_frequencies.shape[1]
+    transition, (kappa, used, count) = _parts(scale, row, *dims)
+    blocked = Blocked(reading.covariance, moving.weights, moving.rows, used.astype(jnp.int32))
+    data = Transitions(*[None] * 6, count=count.astype(jnp.int32))  # type: ignore[arg-type]
+    state = State(
+        basis=basis,
+        blocked=blocked,
+        form=reading.form,
+        data=data,
+        q_bounds=moving.q_bounds,
+        start=start,
+        key=jax.random.wrap_key_data(reading.key),
+        **dict.fromkeys(("gram", "covariance", "counted", "contest", "converged")),  # type: ignore[arg-type]
+    )
+    state = learn.update(state, *transition, kappa, options)
+    state = state._replace(data=data._replace(count=data.count + 1))
+    return split(state)[0], act.act_on(state, policy, transition[3], kappa)
+
+
+def scales(scaling: Scaling, actions: Actions) -> np.ndarray:
+    """x -> clip((x - low) / width, least, most) of rows: only observations and box actions are scaled."""
+    s, a = scaling.dim, actions.dim
+    size = 2 * s + a + 1 + EXTRA
+    low, width = np.zeros(size), np.ones(size)
+    least, most = np.full(size, -np.inf), np.full(size, np.inf)
+    for part in (slice(s), slice(s + a + 1, -EXTRA)):
+        low[part], width[part] = scaling.low, scaling.width
+        if scaling.clip:
+            least[part], most[part] = 0.0, 1.0
+    if not actions.discrete:
+        low[s : s + a] = actions.low
+        width[s : s + a] = np.where(actions.high > actions.low, actions.high - actions.low, 1.0)
+    return np.stack([low, width, least, most])
+
+
+def _scaled(scale: jax.Array, row: jax.Array) -> jax.Array:
+    low, width, least, most = scale
+    return jnp.minimum(jnp.maximum((row - low) / width, least), most)
+
+
+def _parts(
+    scale: jax.Array, row: jax.Array, s: int, a: int
+) -> tuple[tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array], tuple[jax.Array, ...]]:
+    """The transition, scaled, and kappa, used, count."""
+    ends = [s, s + a, s + a + 1, 2 * s + a + 1]
+    observation, action, reward, following, extra = jnp.split(_scaled(scale, row), ends)
+    return (observation, action, reward[0], following, extra[0] > 0), (extra[1], extra[2], extra[3])
+
+
+# Between steps --------------------------------------------------------------------------------------------
+
+
+@jax.jit
+def fold(covariance: Float[Array, "m m"], rows: Float[Array, "h m"], basis: Basis):
+    """S_0 with these rows in it, and its T."""
+    covariance = covariance - rows.T @ rows
+    return covariance, quadratic_form(basis.features, basis.moments, covariance)
+
+
+@jax.jit
+def older_half(rows: Float[Array, "b m"]) -> Float[Array, "h m"]:
+    """The first half, in an array of its own: the rows are given to each step to change."""
+    return jnp.copy(rows[: len(rows) // 2])
+
+
+@partial(jax.jit, donate_argnums=0)
+def move_up(rows: Float[Array, "b m"]) -> tuple[Float[Array, "b m"], Float[Array, "h m"]]:
+    """The newer half in the place of the older one, which is folded; and a copy of it."""
+    newer = rows[len(rows) // 2 :]
+    return jnp.concatenate([newer, jnp.zeros_like(newer)]), jnp.copy(newer)
+
+
+@partial(jax.jit, static_argnames="options", donate_argnums=0)
+def store(
+    data: Transitions,
+    start: jax.Array,
+    scale: jax.Array,
+    rows: jax.Array,
+    number: jax.Array,
+    options: Options,
+) -> Transitions:
+    """The first `number` rows among the data."""
+
+    def one(i: jax.Array, data: Transitions) -> Transitions:
+        transition, _ = _parts(scale, rows[i], data.states.shape[1], data.actions.shape[1])
+        return learn.store(data, start, *transition, options)
+
+    return jax.lax.fori_loop(0, number, one, data)
+
+
+@partial(jax.jit, donate_argnums=0)
+def begin(
+    state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, postponed: jax.Array
+) -> tuple[State, jax.Array]:
+    """An episode's first action; where a challenge is `postponed`, the trusted policy's."""
+    observation = _scaled(scale[:, : len(observation)], observation)
+    state = learn.begin(state, observation)
+    playing = contest.when(postponed, contest.postpone(state.contest), state.contest)
+    state = state._replace(contest=playing)
+    return state, act.act(state, observation, jnp.asarray(kappa, jnp.float64))
+
+
+finish = jax.jit(learn.finish, static_argnames="options", donate_argnums=0)
+plan = jax.jit(planning.plan, static_argnames="options", donate_argnums=0)
+transfer = jax.jit(planning.transfer, static_argnames="options")
+misfit = jax.jit(planning.misfit, static_argnames="options")
+challenge = jax.jit(planning.challenge, static_argnames="options", donate_argnums=0)
+committee = jax.jit(contest.committee)
+player = jax.jit(contest.player)
+act_greedily = jax.jit(act.act_greedily)
+values = jax.jit(act.values)
+
+
+def plan_on(state: State, bases: Sequence[Basis], kappa: float, options: Options) -> State:
+    """A plan on other features: of several draws, on the one whose Q fits the returns best.
+
+    A challenge that is about to begin is that of a committee of the best draws.
+    """
+    found = [plan(transfer(state, basis, options), kappa, options) for basis in bases]
+    if len(found) > 1:
+        found.sort(key=lambda new: float(misfit(new, options)))
+    members: Any = itertools.islice(itertools.cycle(found), options.members)
+    return challenge(found[0], committee([act.newest(member) for member in members]), options)

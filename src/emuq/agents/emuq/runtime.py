@@ -1,0 +1,212 @@
+"""An agent's state while it learns: all that is done for speed alone, behind one contract.
+
+A `Runtime` stands for one `State`, and each of its calls changes that state as a pure function would:
+
+    step      learn.observe, then act.act_on: one transition, and the next action
+    fold      nothing: S = S_0 - V'V is the same matrix however much of V is in S_0 already
+    begin     learn.begin, then act.act
+    finish    learn.finish
+    plan      plan.plan, on the same features or on others
+
+`whole_state()` is that state; it uploads and waits, and is not for every step. Its arrays belong to the
+runtime: they can be read until the next call, which may give them away (donated buffers). The same holds for
+a state that is handed in by `replace`. What is done for speed:
+
+- A step is one compiled call, is given three arrays to change, and reads four more, since each one takes
+  time to pass on: small arrays are packed into one (`programs.Reading`).
+- Transitions wait on the host, as rows, until something needs the data; then they are uploaded, a block at a
+  time.
+- S_0 <- S_0 - V_1'V_1 with its T takes about a millisecond, several times a step. V_1 and V_2 are the older
+  and the newer half of the rows that wait. A thread folds V_1 in while V_2 fills up, and the result is taken
+  when it is full: always at the same step, however long the thread took, so that a run is the same wherever
+  it is made.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from emuq.agents.emuq import programs
+from emuq.agents.emuq.contest import NEWEST, Contest
+from emuq.agents.emuq.options import Options
+from emuq.agents.emuq.programs import EXTRA
+from emuq.agents.emuq.state import Basis, State
+from emuq.planning import transitions
+from emuq.precision import double
+
+
+class Runtime:
+    """One state, its rows that wait, and at most one fold under way. Steps are made in double precision."""
+
+    def __init__(self, state: State, scale: np.ndarray, options: Options) -> None:
+        self._options, self._scale = options, jnp.asarray(scale)
+        self._states, self._row = state.start.shape[0], np.zeros(scale.shape[1])
+        self._step = programs.step(programs.unpacking(state), options)
+        self._folding = Folding()
+        self._waiting: list[np.ndarray] = []
+        self.count = self.used = 0  # transitions so far; rows of V that are filled
+        self.replace(state)
+
+    @property
+    def contest(self) -> Contest:
+        """The contest of policies. Steps do not change it, so that nothing has to be waited for."""
+        return self._fixed.contest
+
+    # The state ----------------------------------------------------------------------------------------------
+
+    def whole_state(self) -> State:
+        """The whole state as it is now: uploads the transitions that wait, and waits for a fold under way."""
+        self.upload()
+        self._folding.wait()
+        return programs.join(self._moving, self._fixed)
+
+    def replace(self, state: State) -> None:
+        """Go on with another state; a fold under way is of no use to it."""
+        self._folding.drop()
+        with double():
+            self._keep(state)
+
+    def _keep(self, state: State) -> None:
+        """Go on with a state whose S is as it was."""
+        self._moving, self._fixed = programs.split(state)
+        self._reading = programs.reading(self._fixed)
+        self.capacity = len(state.data.rewards)
+        newest = int(state.contest.turn) == NEWEST
+        self._policy = None if newest else programs.player(state.contest)
+
+    def upload(self) -> None:
+        """The transitions that wait, among the data; twice the room where there is none left."""
+        if not self._waiting:
+            return
+        size, fixed = self._options.block, self._fixed
+        data, blocked = fixed.data, fixed.blocked._replace(used=jnp.int32(self.used))
+        while self.capacity < self.count:
+            data, self.capacity = transitions.grown(data), 2 * self.capacity
+        for i in range(0, len(self._waiting), size):  # always as many, so that they need one program
+            some = self._waiting[i : i + size]
+            rows = np.zeros((size, len(some[0])))
+            rows[: len(some)] = some
+            data = programs.store(data, fixed.start, self._scale, rows, np.int32(len(some)), self._options)
+        self._waiting = []
+        self._fixed = fixed._replace(blocked=blocked, data=data)
+
+    # A step -------------------------------------------------------------------------------------------------
+
+    def row(
+        self, observation: Any, action: Any, reward: float, following: Any, terminal: bool, kappa: float
+    ) -> np.ndarray:
+        """A transition as one array, as `programs` says."""
+        row, s = np.empty_like(self._row), self._states
+        row[:s] = observation
+        row[s : -EXTRA - 1 - s] = action
+        row[-EXTRA - 1 - s] = reward
+        row[-EXTRA - s : -EXTRA] = following
+        row[-EXTRA:] = terminal, kappa, self.used, self.count
+        return row
+
+    def step(self, row: np.ndarray, exploits: bool) -> jax.Array:
+        """Learn from a transition, then choose the next action, as an index."""
+        policy = self._policy if exploits else None
+        self._moving, index = self._step(self._moving, self._reading, self._scale, row, policy)
+        self._waiting.append(row)
+        self.count, self.used = self.count + 1, self.used + 1
+        return index
+
+    def fold(self) -> None:
+        """Half of the rows are new: begin to fold them in. All are filled: the older half is in S_0 first."""
+        moving, fixed = self._moving, self._fixed
+        if self.used >= self._options.block:
+            blocked, basis = fixed.blocked, fixed.basis
+            covariance, form = self._folding.take(blocked.covariance, moving.rows, basis)
+            rows, older = programs.move_up(moving.rows)
+            self.used = self._options.block // 2
+            self._moving = moving._replace(rows=rows)
+            self._fixed = fixed._replace(blocked=blocked._replace(covariance=covariance), form=form)
+            self._reading = self._reading._replace(covariance=covariance, form=form)
+        else:
+            older = programs.older_half(moving.rows)
+        self._folding.begin(self._fixed.blocked.covariance, older, fixed.basis)
+
+    # Episodes and plans -------------------------------------------------------------------------------------
+
+    def begin(self, observation: np.ndarray, kappa: float, postponed: bool) -> jax.Array:
+        """An episode begins at this observation, not scaled yet: its first action, as an index."""
+        state, index = programs.begin(self.whole_state(), self._scale, observation, kappa, postponed)
+        self._keep(state)
+        return index
+
+    def finish(self, length: int, goal: bool, exploited: bool) -> None:
+        """An episode is over; `exploited`: kappa was 0 in all of it."""
+        self._keep(programs.finish(self.whole_state(), np.int32(length), goal, exploited, self._options))
+
+    def plan(self, kappa: float, bases: Sequence[Basis] | None = None) -> None:
+        """Plan on all data, on other features where they are given."""
+        state, options = self.whole_state(), self._options
+        if bases is None:
+            self.replace(programs.plan(state, kappa, options))
+        else:
+            self.replace(programs.plan_on(state, bases, kappa, options))
+            if kappa == 0:
+                self._compile_for(self._fixed.contest.challenger)
+        self.used = 0
+
+    def _compile_for(self, policy: Any) -> None:
+        """Compile the step that acts on such a policy, now that time is there: no later step waits for it."""
+        moving = jax.tree.map(jnp.copy, self._moving)
+        jax.block_until_ready(self._step(moving, self._reading, self._scale, self._row, policy))
+
+
+# The thread -------------------------------------------------------------------------------------------------
+
+
+@cache
+def _thread() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="emuq-fold")
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
+    os.register_at_fork(after_in_child=_thread.cache_clear)
+
+
+class Folding:
+    """At most one fold under way."""
+
+    def __init__(self) -> None:
+        self._future: Future | None = None
+
+    def begin(self, covariance: Array, older: Array, basis: Basis) -> None:
+        """Fold these rows in, beside the steps that follow."""
+        self._future = _thread().submit(_fold, covariance, older, basis)
+
+    def take(self, covariance: Array, rows: Array, basis: Basis) -> tuple[Array, Array]:
+        """S_0 and T with the older half of `rows`: from the thread, or made now where it was never begun."""
+        future, self._future = self._future, None
+        return future.result() if future else _fold(covariance, programs.older_half(rows), basis)
+
+    def wait(self) -> None:
+        """Until it reads no array any more that its owner may give away."""
+        if self._future is not None:
+            wait([self._future])
+
+    def drop(self) -> None:
+        """What was under way is of no use: S is another."""
+        self.wait()
+        self._future = None
+
+    def __getstate__(self) -> dict[str, None]:
+        """A copy of an agent folds for itself."""
+        return {"_future": None}
+
+
+def _fold(covariance: Array, rows: Array, basis: Basis) -> tuple[Array, Array]:
+    with double():  # a thread begins in single precision
+        return programs.fold(covariance, rows, basis)
