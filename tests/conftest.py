@@ -7,10 +7,7 @@ from pathlib import Path
 
 from jaxtyping import install_import_hook
 
-UNCHECKED = {
-    "emuq.agents.rffq",  # its class of options has to see bad ones to refuse them
-    "emuq.agents.emuq.held",  # holds any pytree as a policy, and is tested with plain arrays
-}
+UNCHECKED = {"emuq.agents.rffq"}  # its class has to see bad options to refuse them
 
 
 def annotated() -> list[str]:
