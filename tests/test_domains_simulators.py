@@ -206,8 +206,8 @@ def test_pictures(entry, monkeypatch):
 def test_envs_lists_every_environment(capsys):
     assert cli.main(["envs"]) == 0
     table = capsys.readouterr().out.splitlines()
-    assert len(table) == 1 + len(ENTRIES)
-    for entry, line in zip(ENTRIES, table[1:], strict=True):
+    listed = [line for line in table if line.startswith("emuq/")]
+    for entry, line in zip(ENTRIES, listed, strict=True):
         assert line.startswith(entry.id)
         assert entry.goal in line
     assert cli.main(["envs", "--json"]) == 0

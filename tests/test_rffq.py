@@ -1,6 +1,7 @@
 """RFF-Q: the update is the equation, the compiled loop is the Gymnasium loop, and it learns."""
 
 import gymnasium as gym
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -25,16 +26,17 @@ def env():
 @pytest.mark.parametrize("terminated", [False, True])
 def test_one_update_is_the_equation(options, terminated):
     actions = actions_of(gym.spaces.Box(0.0, 1.0, (1,)))
-    s, following = np.array([0.2, 0.7]), np.array([0.3, 0.6])
+    rng = np.random.default_rng(0)
     with double():
+        s, following = jnp.array([0.2, 0.7]), jnp.array([0.3, 0.6])
         basis, state = rffq.init(options, 3, 2, actions)
-        weights = np.random.default_rng(0).normal(size=basis.features.num_features).astype(np.float32)
-        state = state._replace(weights=weights)
-        new = rffq.observe(
-            basis, state, rffq.look(basis, s), 4, -1.5, rffq.look(basis, following), terminated, options
-        )
-        phi = np.asarray(basis.features(s, actions.candidates[4]))
-        q = np.asarray(basis.features(following[None], actions.candidates)) @ weights
+        weights = rng.normal(size=basis.features.num_features).astype(np.float32)
+        state = state._replace(weights=jnp.asarray(weights))
+        here, there = rffq.look(basis, s), rffq.look(basis, following)
+        new = rffq.observe(basis, state, here, 4, -1.5, there, terminated, options)
+        candidates = jnp.asarray(actions.candidates)
+        phi = np.asarray(basis.features(s, candidates[4]))
+        q = np.asarray(basis.features(following[None], candidates)) @ weights
     target = -1.5 + (0.0 if terminated else 0.99 * q.max())
     expected = weights + 0.5 / basis.features.norm * (target - phi @ weights) * phi
     assert np.allclose(new.weights, expected, atol=1e-4)
@@ -44,7 +46,7 @@ def test_rate_1_learns_one_transition_at_once():
     actions = actions_of(gym.spaces.Discrete(2))
     with double():
         basis, state = rffq.init(Options(), 0, 1, actions)
-        part = rffq.look(basis, np.array([0.5]))
+        part = rffq.look(basis, jnp.array([0.5]))
         state = rffq.observe(basis, state, part, 1, 3.0, part, True, Options(rate=1.0))
         assert float(rffq.values(basis, state, part)[1]) == pytest.approx(3.0, abs=1e-5)
 
@@ -89,7 +91,7 @@ def test_ties_at_zero_are_broken_at_random_or_by_the_first():
     actions = actions_of(gym.spaces.Discrete(2))
     with double():
         basis, state = rffq.init(Options(), 0, 1, actions)
-        part = rffq.look(basis, np.array([0.5]))
+        part = rffq.look(basis, jnp.array([0.5]))
         chosen = set()
         for _ in range(20):
             state, index = rffq.act(basis, state, part, Options(epsilon=0.0))

@@ -9,6 +9,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from emuq.errors import InputError
 from emuq.linear.frequencies import Kernel, Lengthscale, Sampling
 from emuq.planning.targets import Rules
@@ -164,4 +166,5 @@ def resolve(preset: str, given: dict) -> Options:
     for name in given:
         if name not in known:
             raise InputError(f"unknown option {name!r}: expected one of {', '.join(sorted(known))}")
-    return dataclasses.replace(PRESETS[preset], **given)
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
+    return dataclasses.replace(PRESETS[preset], **plain)
