@@ -1,4 +1,4 @@
-"""VIME: a policy that seeks what it would learn about the dynamics (see `vime_core`).
+"""VIME: a policy that seeks what it would learn about the dynamics (see `vime.core`).
 
     agent = emuq.VIME(env, seed=0)
     agent.learn(episodes=100)
@@ -47,7 +47,7 @@ class VIME(Agent):
         seed: int = 0,
         **options: Any,
     ) -> None:
-        """`options` are the fields of `emuq.agents.vime_core.Options`."""
+        """`options` are the fields of `emuq.agents.vime.core.Options`."""
         env = as_env(env)
         given = {"observation_bounds": plain(observation_bounds), **options}
         super().__init__(env, seed=seed, kappa=kappa, options=given)
