@@ -64,7 +64,7 @@ class Troubled(gym.Wrapper):
 
 BOX = gym.spaces.Box(-1.0, 1.0, (1,))
 FOUR = gym.spaces.Discrete(4, start=1)
-EMUQ = {"features": 40, "capacity": 512, "draws": 2, "committee": 2}
+EMUQ = {"features": 40, "capacity": 512}
 
 # name -> (class, options, whether it needs a table)
 AGENTS: dict[str, tuple[type[Agent], dict[str, Any], bool]] = {

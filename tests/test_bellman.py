@@ -19,16 +19,22 @@ from emuq.linear import posterior
 from emuq.linear.expectation import box_moments, quadratic_form
 from emuq.linear.features import Features, action_part, random_fourier, state_part
 from emuq.planning import iteration as planning
+from emuq.planning import support, transitions
 from emuq.planning import targets as bellman
-from emuq.planning import transitions
 from emuq.planning.targets import Rules, balance
-from emuq.precision import double
 from reference import Reference
 
 pytestmark = pytest.mark.usefixtures("x64")
 
 STATES, CHOICES = 6, 3
 GAUSS = np.polynomial.legendre.leggauss(40)
+
+
+def beginning(basis, options):
+    """A state of no data, that looks ahead on nothing."""
+    dims = basis.features.state_frequencies.shape[1], basis.actions.shape[1]
+    nothing = support.nothing(jnp.zeros((1, sum(dims)), jnp.float32), basis.actions, dims[0])
+    return init(basis, nothing, options, jax.random.key(0))
 
 
 def tabular() -> Features:
@@ -123,7 +129,7 @@ def agent_and_reference(rng, **changes):
         improvements=1, discount=0.8, **changes,
     )  # fmt: skip
     basis = draw_basis(rng, options, 2, actions)
-    state = init(basis, options, jax.random.key(0))
+    state = beginning(basis, options)
     f = basis.features
     slow = Reference(
         f.state_frequencies,
@@ -181,21 +187,23 @@ def test_after_a_terminal_state_q_stops_and_u_goes_on_where_it_is_told(end, rng)
     )  # fmt: skip
     actions = Actions(np.eye(2), np.eye(2), np.full(2, 0.5), True, np.zeros(1), np.ones(1))
     basis = draw_basis(rng, options, 1, actions)
-    state = learn.begin(init(basis, options, jax.random.key(0)), jnp.array([0.1]))
+    state = learn.begin(beginning(basis, options), jnp.array([0.1]))
     here, action = jnp.array([0.2]), jnp.array([1.0, 0.0])
     state = learn.observe(
         state, here, action, jnp.asarray(1.0), jnp.array([0.9]), jnp.asarray(True), jnp.asarray(1.0), options
     )
     after = np.float32(0.1 if end == "reset" else 0.9)  # data are in single precision
-    assert float(state.data.next_states[0, 0]) == after
+    assert float(state.data.next_states[0, 0]) == np.float32(
+        0.9
+    )  # what was observed, whatever U goes on with
     kappa = 0.01  # so small that U does not change the policy it is evaluated under
     planned = plan(state, jnp.asarray(kappa), options)
-    q, u, _ = act.values(planned, here[None], action[None])
+    q, u, _ = act.values(planned, here[None], action[None], False)
     assert float(q[0]) == pytest.approx(1.0, abs=0.05)
     phi = basis.features(state.data.states[0].astype(float), action)
     gain = planned.covariance @ phi  # beta = 1
     ahead = jnp.array([[float(after)]] * 2), jnp.eye(2)
-    next_q, next_u, _ = act.values(planned, *ahead)
+    next_q, next_u, _ = act.values(planned, *ahead, False)
     best = int(np.argmax(next_q + kappa * next_u))
     r_e = float(learn.exploration_reward(planned, state_part(basis.features, ahead[0][0]), options))
     goes_on = 0.0 if end == "zero" else 0.9
@@ -240,7 +248,7 @@ def test_single_precision_of_products_hardly_changes_a_plan(preset, rng):
             preset, {"features": 60, "capacity": 1024, "precision": precision, "improvements": 1}
         )
         basis = draw_basis(np.random.default_rng(0), options, 2, actions_of(Box(-1, 1, (1,))))
-        state = init(basis, options, jax.random.key(0))
+        state = beginning(basis, options)
         data = state.data._replace(
             states=state.data.states.at[:count].set(states[:-1].astype("f4")),
             next_states=state.data.next_states.at[:count].set(states[1:].astype("f4")),
@@ -275,25 +283,3 @@ def test_kappa_zero_is_q_alone_and_infinity_is_u_alone():
     np.testing.assert_array_equal(balance(q, u, jnp.asarray(0.0)), q)
     np.testing.assert_array_equal(balance(q, u, jnp.asarray(jnp.inf)), u)
     np.testing.assert_array_equal(balance(q, u, jnp.asarray(2.0)), q + 2 * u)
-
-
-def test_returns_are_known_where_an_episode_ended_by_itself():
-    with double():
-        data = transitions.empty(12, 1, 1)
-
-        def episode(data, rewards, terminal, over=True):
-            for i, reward in enumerate(rewards):
-                data = transitions.append(
-                    data, [0.0], [0.0], reward, [0.0], terminal and i + 1 == len(rewards)
-                )
-            return transitions.end(data, over)
-
-        data = episode(data, [0.0, 1.0, 2.0], terminal=True)
-        data = episode(data, [5.0, 5.0], terminal=False)  # cut short: what follows is another episode
-        data = episode(data, [0.0, -1.0], terminal=True)
-        data = episode(data, [3.0], terminal=False, over=False)  # still going on
-        found = np.asarray(transitions.returns(data, 0.5))
-    unknown = -np.inf
-    np.testing.assert_array_equal(found[:8], [1.0, 2.0, 2.0, unknown, unknown, -0.5, -1.0, unknown])
-    assert np.all(found[8:] == unknown)
-    assert not np.any(transitions.end(transitions.empty(4, 1, 1)).ended)

@@ -16,7 +16,7 @@ from cars import SMALL, car, weights
 from emuq.agents.emuq import learn, programs, schedule
 from emuq.agents.emuq.act import act as act_now
 from emuq.agents.emuq.options import Options
-from emuq.agents.emuq.state import draw_basis, init, streams
+from emuq.agents.emuq.state import draw_basis, init, no_lookahead, streams
 from emuq.agents.episodes import Transition, reset_seed
 from emuq.agents.spaces import actions_of, from_index, scaling_of
 from emuq.errors import InputError
@@ -34,15 +34,18 @@ def walk_by_pure_functions(options, kappa, seed, steps):
     """EMU-Q as its equations have it: observe, act, plan when due or fold a full block at once, finish."""
     env = gym.make("emuq/MountainCar-v0", max_episode_steps=120)
     scaling, actions = scaling_of(env, None)._replace(clip=options.clip), actions_of(env.action_space)
-    act, observe, fold = jax.jit(act_now), jax.jit(learn.observe, static_argnums=7), jax.jit(learn.fold)
-    controller, lengths, planned, used, length = as_controller(kappa), [], 0, 0, 0
+    act, observe = jax.jit(act_now, static_argnums=3), jax.jit(learn.observe, static_argnums=7)
+    fold, controller, lengths = jax.jit(learn.fold), as_controller(kappa), []
+    planned = looked = used = length = 0
+    discounted = 0.0
     control = controller.init()
     with double():
         rng, key = streams(seed)
-        state = init(draw_basis(rng, options, scaling.dim, actions), options, key)
+        basis = draw_basis(rng, options, scaling.dim, actions)
+        state = init(basis, no_lookahead(seed, options, scaling.dim, actions), options, key)
         s = jnp.asarray(scaling(env.reset(seed=reset_seed(seed, 0))[0]))
         state, weight = learn.begin(state, s), jnp.asarray(controller.value(control), float)
-        index = act(state, s, weight)
+        index = act(state, s, weight, True)
         for count in range(1, steps + 1):
             result = env.step(from_index(actions, int(index), env.action_space.dtype))
             following, reward, terminated, truncated, info = result
@@ -57,21 +60,24 @@ def walk_by_pure_functions(options, kappa, seed, steps):
                 weight,
                 options,
             )
+            discounted += options.discount**length * reward
             s, used, length = following, used + 1, length + 1
-            index = act(state, s, weight)  # before a plan, which no action waits for
-            if count == schedule.next_plan(options, planned):
+            index = act(state, s, weight, True)  # before a plan, which no action waits for
+            if count >= schedule.next_plan(options, planned) and weight > 0:
                 planned, used = count, 0
                 state = programs.plan(state, weight, options)
             elif used == options.block:
                 state, used = fold(state), 0
+            if np.any(state.data.rewards) and schedule.look_is_due(options, count, looked):
+                state, looked = programs.look(state, options), count
             if terminated or truncated:
                 goal = jnp.asarray(info["is_success"])
-                state = programs.finish(state, jnp.asarray(length), goal, weight == 0, options)
+                state = programs.finish(state, jnp.asarray(discounted), weight == 0, options)
                 control = controller.update(control, Outcome(reward, goal))
                 lengths.append(length)
                 s = jnp.asarray(scaling(env.reset(seed=reset_seed(seed, len(lengths)))[0]))
                 state, weight = learn.begin(state, s), jnp.asarray(controller.value(control), float)
-                index, length = act(state, s, weight), 0
+                index, length, discounted = act(state, s, weight, True), 0, 0.0
     return lengths, np.asarray(state.data.states[:steps])
 
 

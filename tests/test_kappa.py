@@ -12,9 +12,17 @@ import pytest
 from emuq import kappa as control
 from emuq import precision
 from emuq.errors import InputError
-from emuq.kappa import Budget, Constant, Decay, Outcome, StopResume, Target, UntilGoal
+from emuq.kappa import Automatic, Budget, Constant, Decay, Outcome, StopResume, Target, UntilGoal
 
-ALL = [Constant(0.5), Decay(0.1), Budget(3), StopResume(2, 4), Target(0.1, 5), UntilGoal(patience=2)]
+ALL = [
+    Constant(0.5),
+    Decay(0.1),
+    Budget(3),
+    StopResume(2, 4),
+    Target(0.1, 5),
+    UntilGoal(patience=2),
+    Automatic(patience=2),
+]
 
 
 def trace(controller, goals, tests=None):
@@ -52,6 +60,36 @@ def test_target_stops_only_when_every_test_passes_and_never_starts_again():
 def test_until_goal_explores_again_when_the_goal_is_lost():
     goals = [False, True, False, True, False, False, False, True, False]
     assert trace(UntilGoal(patience=2), goals) == [1, 1, 0, 0, 0, 0, 1, 1, 0]
+
+
+def told(controller, outcomes):
+    state, values = controller.init(), []
+    for total, goal, has_goal in outcomes:
+        values.append(float(controller.value(state)))
+        state = controller.update(state, Outcome(total, goal, None, has_goal))
+    return values
+
+
+def test_automatic_is_until_goal_where_there_is_a_goal():
+    goals = [False, True, False, True, False, False, False, True, False]
+    assert told(Automatic(patience=2), [(-i, goal, True) for i, goal in enumerate(goals)]) == trace(
+        UntilGoal(patience=2), goals
+    )
+
+
+def test_automatic_explores_until_returns_differ_and_again_when_nothing_improves():
+    returns = [-200, -200, -150, -140, -130, -130, -135, -180, -130, -129, -129, -129, -129, -129, -129]
+    kappas = told(Automatic(patience=2), [(r, False, False) for r in returns])
+    # Two alike: nothing to exploit. -140 and -130 are better, two are not: one explores, then it takes four.
+    assert kappas == [1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1]
+
+
+def test_automatic_takes_a_goal_that_is_reached_for_one():
+    assert told(Automatic(patience=2), [(0, False, False), (90, True, False), (-9, False, False)]) == [
+        1,
+        1,
+        0,
+    ]
 
 
 @pytest.mark.parametrize("controller", ALL, ids=lambda c: type(c).__name__)

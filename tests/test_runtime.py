@@ -127,7 +127,7 @@ def test_nothing_compiles_after_the_first_two_episodes():
 
     def compiled() -> list[int]:
         calls = (programs.store, programs.plan, programs.begin, programs.finish, programs.fold,
-                 programs.move_up, programs.transfer, agent._runtime._step)  # fmt: skip
+                 programs.move_up, programs.plan_on, agent._runtime._step)  # fmt: skip
         return [programs.step.cache_info().misses, *(call._cache_size() for call in calls)]
 
     before = compiled()
@@ -135,7 +135,7 @@ def test_nothing_compiles_after_the_first_two_episodes():
     assert compiled() == before
 
 
-def test_the_step_of_a_challenge_is_compiled_as_exploiting_begins():
+def test_the_step_that_exploits_is_compiled_once_whoever_plays():
     agent = car(kappa=1.0, features=46)  # shapes of its own: no other test has compiled these
     agent.learn(episodes=1, progress=False)
     agent.kappa = 0.0
@@ -148,15 +148,3 @@ def test_the_step_of_a_challenge_is_compiled_as_exploiting_begins():
     agent._runtime.replace(agent.whole_state()._replace(contest=challenge))
     agent.learn(episodes=1, progress=False)
     assert agent._runtime._step._cache_size() == compiled
-
-
-def test_where_a_challenge_is_postponed_the_trusted_policy_plays():
-    agent = car(kappa=1.0)
-    agent.learn(episodes=1, progress=False)
-    agent.kappa = 0.0
-    ten = {name: jnp.int32(10) for name in ("trials", "wins")}
-    turn, drawn = jnp.int32(contest.CHALLENGER), jnp.int32(10**6)
-    challenge = agent.whole_state().contest._replace(turn=turn, drawn=drawn, **ten)
-    agent._runtime.replace(agent.whole_state()._replace(contest=challenge))
-    agent.learn(episodes=1, progress=False)
-    assert int(agent.whole_state().contest.trials) == 11

@@ -62,8 +62,8 @@ class Agent(abc.ABC):
         """Learn from a transition; the next action (ignored when the episode is over)."""
 
     @abc.abstractmethod
-    def _finish(self, episode: Episode) -> None:
-        """The episode is over."""
+    def _finish(self, episode: Episode, *, whole: bool) -> None:
+        """The episode is over; not `whole`: it was cut short, and its return says nothing."""
 
     @abc.abstractmethod
     def _greedy(self, observation: Any, kappa: float) -> Any:

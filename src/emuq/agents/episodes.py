@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -97,10 +98,11 @@ def rollout(
 ) -> tuple[float, int, bool]:
     """An episode in which nothing is learned: its return, its length, whether it reached the goal."""
     observation = readings.reset(env, space, seed)
-    total, length = 0.0, 0
+    total, length, most = 0.0, 0, -math.inf
     while True:
         length += 1
-        step = readings.step(env, space, policy(observation), length)
+        step = readings.step(env, space, policy(observation), length, most)
+        most = max(most, step.reward)
         observation, total = step.observation, total + step.reward
         if step.terminated or step.truncated:
             return total, length, step.goal

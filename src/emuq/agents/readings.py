@@ -13,7 +13,6 @@ import gymnasium as gym
 import numpy as np
 
 from emuq.errors import InputError, finite, quoted
-from emuq.planning.transitions import reached_goal
 
 # Agents add up squares of returns r / (1 - gamma) in single precision, which ends at 3.4e38: with gamma up to
 # 0.999 and a million transitions that leaves sqrt(3.4e38 / 1e6) / 1e3 = 1.8e13 for one reward.
@@ -48,11 +47,11 @@ def reset(env: Environment, space: gym.Space, seed: int) -> Any:
     return observation_of(space, answer[0], 0)
 
 
-def step(env: Environment, space: gym.Space, action: Any, number: int) -> Step:
+def step(env: Environment, space: gym.Space, action: Any, number: int, most: float = -math.inf) -> Step:
     """The answer to `action`, the step of this number.
 
     The goal is reached where `info["is_success"]` says so; where the environment does not have it, where the
-    episode terminates with a positive reward.
+    episode terminates with a reward above 0 and above `most`, the largest one of a step before.
     """
     answer = env.step(action)
     if not (isinstance(answer, tuple) and len(answer) == 5):
@@ -64,7 +63,7 @@ def step(env: Environment, space: gym.Space, action: Any, number: int) -> Step:
     observation = observation_of(space, observation, number)
     reward, terminated, truncated = reward_of(reward, number), bool(terminated), bool(truncated)
     told = "is_success" in info
-    goal = bool(info["is_success"]) if told else reached_goal(terminated, reward)
+    goal = bool(info["is_success"]) if told else terminated and reward > max(0.0, most)
     return Step(observation, reward, terminated, truncated, goal, told)
 
 

@@ -7,6 +7,7 @@ and what the history says agree at all times.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import gymnasium as gym
@@ -31,6 +32,8 @@ class Walk:
     ) -> None:
         self._agent, self._env, self._bar = agent, Heard(env, ears), bar
         self._callback, self._ears = callback, ears
+        self._told = False  # the environment says whether its goal was reached
+        self._whole = False  # the environment has ended the episode itself
 
     def episode(self, limit: int | None) -> tuple[Episode, bool]:
         """One learning episode of at most `limit` steps: its row, and whether learning is to go on."""
@@ -53,9 +56,11 @@ class Walk:
         agent, env, space = self._agent, self._env, self._agent.observation_space
         under_way = agent._under_way = UnderWay(agent.kappa, agent.num_transitions)
         observation = readings.reset(env, space, agent._reset_seed(len(agent.history)))
-        action = agent._start(observation)
+        action, most, self._whole = agent._start(observation), -math.inf, False
         while True:
-            step = readings.step(env, space, action, under_way.learned.steps + 1)
+            step = readings.step(env, space, action, under_way.learned.steps + 1, most)
+            most, self._told = max(most, step.reward), step.told
+            self._whole = step.terminated or step.truncated
             truncated = step.truncated or under_way.learned.length + 1 == limit
             over = step.terminated or truncated
             goal = over and step.goal
@@ -85,11 +90,11 @@ class Walk:
         count = agent.controller.test_episodes
         returns = np.full(count, np.nan) if count else None
         try:
-            agent._finish(row)
+            agent._finish(row, whole=self._whole)
             if tested and returns is not None:
                 self._test(returns)
         finally:
-            outcome = Outcome(row.total_return, row.goal, returns)
+            outcome = Outcome(row.total_return, row.goal, returns, self._told)
             agent._control(agent.controller.update(agent._controller_state, outcome))
         return row
 

@@ -16,6 +16,8 @@ A controller of one's own is three methods and a number of test episodes:
 
 from emuq.kappa.controllers import (
     CONTROLLERS,
+    Automatic,
+    AutomaticState,
     Budget,
     Constant,
     Decay,
@@ -32,6 +34,8 @@ from emuq.kappa.protocol import Controller, Outcome, settles
 
 __all__ = [
     "CONTROLLERS",
+    "Automatic",
+    "AutomaticState",
     "Budget",
     "Constant",
     "Controller",

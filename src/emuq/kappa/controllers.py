@@ -187,8 +187,75 @@ class UntilGoal(_Untested):
         return UntilGoalState(~goal & (state.exploring | (misses >= self.patience)), misses)
 
 
+class AutomaticState(NamedTuple):
+    until_goal: UntilGoalState
+    goal: jax.Array  # bool: there is a goal, by what the environment says or by what was reached
+    first: jax.Array  # the first episode's return, NaN before it
+    varied: jax.Array  # bool: another episode's return was another one
+    best: jax.Array  # the best return of an exploiting episode
+    stale: jax.Array  # int32: exploiting episodes since then
+    wait: jax.Array  # int32: how many of these it takes to explore again
+
+
+@dataclass(frozen=True)
+class Automatic(_Untested):
+    """kappa until there is something to exploit, then 0 as long as that improves.
+
+    Where there is a goal, as `UntilGoal`. Elsewhere there is something to exploit once two episodes had
+    different returns. When `patience` exploiting episodes in a row brought no better return, one episode
+    explores; after that it takes twice as many, since what was explored before is known.
+    """
+
+    patience: int = 5
+    kappa: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_weight(self.kappa)
+        check_whole("patience", self.patience, 1)
+
+    @property
+    def _until_goal(self) -> UntilGoal:
+        return UntilGoal(self.patience, self.kappa)
+
+    def init(self) -> AutomaticState:
+        no, none = jnp.bool_(False), jnp.int32(0)
+        return AutomaticState(
+            self._until_goal.init(),
+            no,
+            jnp.float32(jnp.nan),
+            no,
+            jnp.float32(-jnp.inf),
+            none,
+            none + self.patience,
+        )
+
+    def value(self, state: AutomaticState) -> jax.Array:
+        return self._until_goal.value(state.until_goal)
+
+    def update(self, state: AutomaticState, outcome: Outcome) -> AutomaticState:
+        total = jnp.asarray(outcome.total_return, state.first.dtype)
+        goal = state.goal | jnp.asarray(outcome.goal, bool) | jnp.asarray(outcome.has_goal, bool)
+        explored = state.until_goal.exploring
+        first = jnp.where(jnp.isnan(state.first), total, state.first)
+        varied = state.varied | (total != first)
+        better = ~explored & (total > state.best)
+        stale = jnp.where(explored | better, jnp.int32(0), _count(state.stale))
+        again = stale >= state.wait
+        by_goal = self._until_goal.update(state.until_goal, outcome)
+        by_return = UntilGoalState(jnp.where(explored, ~varied, again), by_goal.misses)
+        return AutomaticState(
+            UntilGoalState(jnp.where(goal, by_goal.exploring, by_return.exploring), by_goal.misses),
+            goal,
+            first,
+            varied,
+            jnp.where(better, total, state.best),
+            jnp.where(again, jnp.int32(0), stale),
+            jnp.where(again, 2 * state.wait, state.wait).astype(jnp.int32),
+        )
+
+
 CONTROLLERS: dict[str, type] = {
-    kind.__name__: kind for kind in (Constant, Decay, Budget, StopResume, Target, UntilGoal)
+    kind.__name__: kind for kind in (Constant, Decay, Budget, StopResume, Target, UntilGoal, Automatic)
 }
 
 

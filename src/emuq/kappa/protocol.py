@@ -15,6 +15,7 @@ class Outcome(NamedTuple):
     total_return: jax.Array | float
     goal: jax.Array | bool
     test_returns: Any = None  # kappa = 0 test episodes, for controllers that ask for them
+    has_goal: jax.Array | bool = True  # the environment says whether its goal was reached
 
 
 @runtime_checkable

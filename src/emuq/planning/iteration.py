@@ -7,9 +7,8 @@ lie on both sides of 1. Clipped at every sweep, values stay within what rewards 
 
 Up to `rules.table` transitions the features of a policy are kept in memory, and a sweep reads them: O(N M).
 Beyond, they are visited once a policy, in chunks, for A = beta S Phi'Phi_next; a sweep m <- b + gamma A m
-then costs M^2, whatever N, is clipped only where a policy begins (and only there raised to the returns that
-were seen), and ends when steps begin to grow. Memory is O(N d + M^2) in either case, and more data never
-recompile.
+then costs M^2, whatever N, is clipped only where a policy begins, and ends when steps begin to grow. Memory
+is O(N d + M^2) in either case, and more data never recompile.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from emuq.linear.features import Features, Part
-from emuq.planning.targets import Backup, Care, Rules, backup, num_chunks
+from emuq.planning.targets import Backup, Rules, backup, num_chunks
 from emuq.planning.transitions import Transitions
 
 SMALL = 1024  # transitions up to which a table is small
@@ -61,23 +60,20 @@ def policy_iteration(
     kappa: Float[Array, ""],
     q_bounds: Float[Array, " 2"],
     rules: Rules,
-    exploiting: Bool[Array, ""] | bool = False,
-    care: Care | None = None,
 ) -> Plan:
     """Greedy policies on all stored next states, then their evaluation, several times. `solver` is beta S."""
     dtype = q_weights.dtype
-    number = jnp.where(exploiting, rules.exploiting_improvements, rules.improvements)
     begin = Plan(q_weights, u_weights, jnp.zeros(2, dtype), jnp.zeros(2, jnp.int32), jnp.zeros(2, bool))
 
     def improve_with(evaluate: Callable) -> Plan:
         def improve(_, plan: Plan) -> Plan:
             def rows(i) -> Backup:
                 q, u = plan.q_weights, plan.u_weights
-                return backup(features, candidates, data, exploration, i, q, u, kappa, rules, care)
+                return backup(features, candidates, data, exploration, i, q, u, kappa, rules)
 
             return evaluate(rows, plan, solver, num_chunks(data, rules.chunk), q_bounds, rules)
 
-        return jax.lax.fori_loop(0, number, improve, begin)
+        return jax.lax.fori_loop(0, rules.improvements, improve, begin)
 
     # A large table costs its size even when it is nearly empty: few transitions get a small one.
     largest = min(rules.table, data.capacity)
@@ -140,13 +136,10 @@ def streamed(
     def add(i, sums: Sums) -> Sums:
         chunk = rows(i)
         next_q, next_u = _products(chunk)
-        rewards = chunk.rewards
-        if chunk.doubt is not None:
-            rewards = rewards - discounts * chunk.doubt * chunk.goes_on
         return Sums(
             sums.next_q + next_q.astype(dtype),
             sums.next_u + next_u.astype(dtype),
-            sums.rewards + chunk.moments(rewards),
+            sums.rewards + chunk.moments(chunk.rewards),
             sums.targets + chunk.moments(chunk.targets(weights, discounts, low, high)),
         )
 

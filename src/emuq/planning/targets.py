@@ -4,9 +4,6 @@
 
 with pi(s) = argmax Q + kappa U, and pi_Q the same or argmax Q. Q stops at a terminal transition. U does not:
 its next state there is whatever the caller stored. Bootstrapped values are clipped to what rewards allow.
-
-To exploit, Q is made with care: t_Q = max(G, r + gamma (Q(s', pi_Q(s')) - c sd(s'))), with G the return
-that was seen to follow, where an episode ended by itself, and sd(s') the deviation of Q over all actions.
 """
 
 from __future__ import annotations
@@ -30,8 +27,7 @@ class Rules:
 
     discount: float = 0.99  # of Q
     exploration_discount: float | None = None  # of U, where it is another
-    improvements: int = 2  # policy improvements a plan while exploring
-    exploiting_improvements: int = 4  # and while exploiting: Q alone has to be right then
+    improvements: int = 2  # policy improvements a plan
     sweeps: int = 60  # at most, for each improvement
     tolerance: float = 1e-4  # largest change of a weight at which sweeps stop
     u_bounds: tuple[float, float] = (-100.0, 0.0)
@@ -47,13 +43,6 @@ class Rules:
         return self.discount if self.exploration_discount is None else self.exploration_discount
 
 
-class Care(NamedTuple):
-    """What exploiting adds to Q's targets. While exploring `returns` are -inf and `caution` is 0."""
-
-    returns: Float[Array, " n"]
-    caution: Float[Array, ""]  # c, times the largest deviation: sd = sqrt(V_max (r^e + 1))
-
-
 class Backup(NamedTuple):
     """A chunk of transitions under the greedy policies: t = rewards + gamma goes_on * next values.
 
@@ -65,8 +54,6 @@ class Backup(NamedTuple):
     next_u: Float[Array, "n m"]
     goes_on: Float[Array, "n 2"]  # the factors on the next values of Q and U: 0 where one stops
     rewards: Float[Array, "n 2"]  # r and r^e
-    least: Float[Array, "n 2"] | None  # targets are at least this; None: no care
-    doubt: Float[Array, "n 2"] | None  # taken off the next values
 
     def next_values(self, weights: Float[Array, "2 m"]) -> Float[Array, "n 2"]:
         """Q(s', pi_Q(s')) and U(s', pi(s')), 0 where they stop."""
@@ -75,15 +62,13 @@ class Backup(NamedTuple):
             values = self.next_u @ low.T
         else:
             values = jnp.stack([self.next_q @ low[0], self.next_u @ low[1]], axis=-1)
-        values = values.astype(weights.dtype)
-        return (values if self.doubt is None else values - self.doubt) * self.goes_on
+        return values.astype(weights.dtype) * self.goes_on
 
     def targets(
         self, weights: Float[Array, "2 m"], discounts: Float[Array, " 2"], low: Array, high: Array
     ) -> Float[Array, "n 2"]:
         """t_Q and t_U, from next values clipped to [low, high]."""
-        found = self.rewards + discounts * jnp.clip(self.next_values(weights), low, high)
-        return found if self.least is None else jnp.maximum(found, self.least)
+        return self.rewards + discounts * jnp.clip(self.next_values(weights), low, high)
 
     def moments(self, targets: Float[Array, "n 2"]) -> Float[Array, "2 m"]:
         """t'Phi."""
@@ -94,6 +79,11 @@ def balance(q: Float[Array, "*n"], u: Float[Array, "*n"], kappa: Float[Array, ""
     """Q + kappa U (equation 13); kappa = inf is U alone, kappa = 0 is Q alone."""
     finite = jnp.where(jnp.isinf(kappa), 0.0, kappa)
     return jnp.where(jnp.isinf(kappa), u, q + finite * u)
+
+
+def in_units(kappa: Float[Array, ""], q_bounds: Float[Array, " 2"]) -> Float[Array, ""]:
+    """kappa for a U that weighs as much against Q as where the largest value is 1: rewards have any units."""
+    return kappa * jnp.max(jnp.abs(q_bounds))
 
 
 def widen(
@@ -152,7 +142,6 @@ def backup(
     u_weights: Float[Array, " m"],
     kappa: Float[Array, ""],
     rules: Rules,
-    care: Care | None = None,
 ) -> Backup:
     """What chunk `index` of the data contributes; rows that are not data are 0. O(n K M)."""
     dtype = q_weights.dtype
@@ -160,12 +149,6 @@ def backup(
     rows, mask = transitions.chunk(data, index, rules.chunk)
     states, actions, following = (x.astype(dtype) for x in (rows.states, rows.actions, rows.next_states))
     intrinsic = jax.lax.dynamic_slice_in_dim(exploration, index * rules.chunk, rules.chunk)
-    least = doubt = None
-    if care is not None:
-        seen = jax.lax.dynamic_slice_in_dim(care.returns, index * rules.chunk, rules.chunk)
-        least = jnp.stack([seen, jnp.full_like(seen, -jnp.inf)], axis=-1)
-        spread = care.caution * jnp.sqrt(intrinsic + 1.0)
-        doubt = jnp.stack([spread, jnp.zeros_like(spread)], axis=-1)
     intrinsic, u_goes_on = restart(intrinsic, rows.terminal, rules)
     part = rounded(state_part(features, following, low), low)
     actions_part = rounded(candidates, low)
@@ -186,4 +169,4 @@ def backup(
     goes_on = jnp.stack([1.0 - rows.terminal.astype(dtype), u_goes_on], axis=-1)
     rewards = jnp.stack([rows.rewards.astype(dtype), intrinsic], axis=-1)
     phi = features(states, actions, low) * mask[:, None]
-    return Backup(phi, next_q, next_u, goes_on, rewards * mask[:, None], least, doubt)
+    return Backup(phi, next_q, next_u, goes_on, rewards * mask[:, None])

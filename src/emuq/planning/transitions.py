@@ -52,28 +52,18 @@ def append(data: Transitions, state, action, reward, next_state, terminal) -> Tr
     return Transitions(*arrays, count=i + 1)
 
 
-def reached_goal(terminal, reward):
-    """Whether a transition reached the goal, where nobody says so: it ends the episode, and is rewarded."""
-    return terminal & (reward > 0)
-
-
 def end(data: Transitions, over: Bool[Array, ""] | bool = True) -> Transitions:
     """The last row ended an episode, if `over`."""
     at = jnp.maximum(data.count - 1, 0)
     return data._replace(ended=data.ended.at[at].set(data.ended[at] | (over & (data.count > 0))))
 
 
-def returns(data: Transitions, discount: float) -> Float[Array, " n"]:
-    """G_i = r_i + gamma G_{i+1}, to the end of an episode that ended by itself; -inf where none did yet."""
-
-    def back(later, row):  # maps x -> factor * x + shift, composed from the last row to the first
-        return row[0] * later[0], row[0] * later[1] + row[1]
-
-    goes_on = 1.0 - data.ended
-    dtype = goes_on.dtype
-    _, total = jax.lax.associative_scan(back, (discount * goes_on, data.rewards.astype(dtype)), reverse=True)
-    _, known = jax.lax.associative_scan(back, (goes_on, data.terminal.astype(dtype)), reverse=True)
-    return jnp.where(known > 0, total, -jnp.inf)
+def restarted(data: Transitions) -> Transitions:
+    """The data with the start of its episode as the next state of a transition that ended one. O(N)."""
+    first = jnp.concatenate([jnp.ones(1, bool), data.ended[:-1]])
+    begins = jax.lax.cummax(jnp.where(first, jnp.arange(data.capacity), 0))
+    following = jnp.where(data.terminal[:, None], data.states[begins], data.next_states)
+    return data._replace(next_states=following)
 
 
 def grown(data: Transitions) -> Transitions:

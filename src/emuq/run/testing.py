@@ -23,6 +23,7 @@ class Tester:
 
     def __init__(self, domain: Domain, actions: Actions, options: Options) -> None:
         self.domain, self.clip, self._moves = domain, options.clip, moves(actions)
+        self.looks = bool(options.lookahead)
         self._all = jax.jit(jax.vmap(self.episode, in_axes=(None, 0)))
 
     def __call__(self, agent: State, seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -43,7 +44,7 @@ class Tester:
 
         def step(c):
             state, t, _, _ = c
-            index = act_greedily(agent, self.observe(state), jnp.zeros(()))
+            index = act_greedily(agent, self.observe(state), jnp.zeros(()), self.looks)
             out = self.domain.step(state, jnp.asarray(self._moves)[index], step_key(stream, t))
             return out.state, t + 1, out.terminated, out.goal
 

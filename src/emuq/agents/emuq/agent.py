@@ -13,9 +13,11 @@ A transition, in the order in which things happen (`_advance`):
     plan       once there are enough new data: S, all exploration rewards, Q and U from all transitions
                (`plan.plan`); the action above was chosen before it, so that the step after this one is the
                first to profit
+    look       once there is any reward, and enough new data: what to exploit with, a model of the dynamics
+               and the value of the states that were visited (`plan.look`)
 
 This file keeps the order, checks what comes in, and knows Gymnasium. The pure functions are in `learn`,
-`plan` and `act`, over the value in `state`; `schedule` says when; `contest` which policy exploits; `runtime`
+`plan` and `act`, over the value in `state`; `schedule` says when; `trust` which policy exploits; `runtime`
 makes it fast.
 """
 
@@ -31,12 +33,12 @@ from emuq.agents.base import Agent
 from emuq.agents.emuq import programs, schedule
 from emuq.agents.emuq.options import Options, resolve
 from emuq.agents.emuq.runtime import Runtime
-from emuq.agents.emuq.state import State, draw_basis, init, streams
+from emuq.agents.emuq.state import State, draw_basis, init, no_lookahead, streams
 from emuq.agents.episodes import Transition, check_finite
 from emuq.agents.spaces import EnvLike, Scaling, actions_of, as_env, from_index, plain, scaling_of, to_unit
 from emuq.errors import InputError, finite
 from emuq.history import Episode
-from emuq.kappa import Controller, UntilGoal
+from emuq.kappa import Automatic, Controller
 from emuq.precision import double
 
 
@@ -47,7 +49,6 @@ class EMUQ(Agent):
     """
 
     name: ClassVar[str] = "emuq"
-    may_be_nan: ClassVar[tuple[str, ...]] = ("score",)
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class EMUQ(Agent):
         env = as_env(env)
         given = {"preset": preset, "observation_bounds": plain(observation_bounds), **options}
         if kappa is None:
-            kappa = UntilGoal() if preset == "default" else 1.0
+            kappa = Automatic() if preset == "default" else 1.0
         super().__init__(env, seed=seed, kappa=kappa, options=given)
         self.settings: Options = resolve(preset, options)
         self._scaling: Scaling = scaling_of(env, observation_bounds)._replace(clip=self.settings.clip)
@@ -82,10 +83,12 @@ class EMUQ(Agent):
             rng, key = streams(self.seed)
             basis = draw_basis(rng, self.settings, self._scaling.dim, self._actions)
             scale = programs.scales(self._scaling, self._actions)
-            self._runtime = Runtime(init(basis, self.settings, key), scale, self.settings)
-        # How many transitions there were at the last plan, as this episode began, and as features were last
-        # drawn.
-        self._planned = self._began = self._drawn = 0
+            lookahead = no_lookahead(self.seed, self.settings, self._scaling.dim, self._actions)
+            self._runtime = Runtime(init(basis, lookahead, self.settings, key), scale, self.settings)
+        # How many transitions there were at the last plan, at the last look, as this episode began, and as
+        # features were last drawn.
+        self._planned = self._looked = self._began = self._drawn = 0
+        self._rewarded = False  # any reward has been other than 0
         self._exploited = True  # kappa has been 0 since this episode began
 
     def values(self, observation: Any, action: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -95,7 +98,8 @@ class EMUQ(Agent):
         if len(units) == 1:
             units = np.broadcast_to(units, (len(states), units.shape[1]))
         with double():
-            q, u, variance = programs.values(self.whole_state(), states, units)
+            looks = bool(self.settings.lookahead)
+            q, u, variance = programs.values(self.whole_state(), states, units, looks)
         single = np.ndim(observation) == 1
         return tuple(np.asarray(x)[0] if single else np.asarray(x) for x in (q, u, variance))  # type: ignore[return-value]
 
@@ -104,6 +108,12 @@ class EMUQ(Agent):
         with double():
             self._runtime.plan(self.kappa)
         self._planned = self.num_transitions
+
+    def look(self) -> None:
+        """Look ahead now, on all data so far: what kappa = 0 acts on."""
+        with double():
+            self._runtime.look()
+        self._looked = self.num_transitions
 
     def whole_state(self) -> State:
         """All that the agent knows, as one value. Uploads and waits, so that it is not for every step.
@@ -126,6 +136,11 @@ class EMUQ(Agent):
     @property
     def exploration_range(self) -> float:
         return -self.settings.rules.u_bounds[0]
+
+    @property
+    def looked(self) -> int:
+        """The number of transitions that the last look ahead saw."""
+        return self._looked
 
     @property
     def planned(self) -> int:
@@ -153,58 +168,70 @@ class EMUQ(Agent):
         runtime, kappa, options = self._runtime, self.kappa, self.settings
         self._exploited, self._began, self._drawn = True, runtime.count, runtime.count
         with double():
-            if drawn := schedule.draw_is_due(options, runtime.contest, kappa, self.history):
+            if schedule.draw_is_due(options, kappa, self.history):
                 self._plan_on_new_features()
-            postponed = not drawn and schedule.postpones_challenge(options, runtime.contest, kappa)
-            index = runtime.begin(observed, kappa, postponed)
+            index = runtime.begin(observed, kappa)
         return self._action(index)
 
     def _advance(self, transition: Transition) -> Any:
-        """A transition: observe, act, then fold or plan where that is due."""
+        """A transition: observe, act, then fold, plan or look where that is due."""
         runtime, kappa, options = self._runtime, self.kappa, self.settings
         row = self._row(transition, kappa)
         self._exploited = self._exploited and kappa == 0
+        self._rewarded = self._rewarded or transition.reward != 0
         with double():
             index = runtime.step(row, exploits=kappa == 0)  # observe, act
-            if schedule.plan_is_due(options, runtime.count, self._planned):
+            # At kappa = 0 nothing acts on plans: the next one is due as soon as exploration goes on.
+            if schedule.plan_is_due(options, runtime.count, self._planned) and (
+                kappa or not options.lookahead
+            ):
                 if schedule.draw_is_due_within(options, kappa, runtime.count - self._drawn):
                     self._plan_on_new_features()
                 else:
                     self.plan()
             elif schedule.fold_is_due(options, runtime.used):
                 runtime.fold()
+            if self._rewarded and schedule.look_is_due(options, runtime.count, self._looked):
+                self.look()
         return self._action(index)
 
-    def _finish(self, episode: Episode) -> None:
-        """An episode is over: its policy is judged by it, if kappa was 0 throughout."""
+    def _finish(self, episode: Episode, *, whole: bool) -> None:
+        """An episode is over: its policy is judged by it, if kappa was 0 throughout and nothing cut it."""
         with double():
-            self._runtime.finish(episode.length, episode.goal, self._exploited)
+            self._runtime.finish(episode.goal, episode.total_return, self._exploited and whole)
         if self.settings.plan_at_end and self._planned < self.num_transitions:
             self.plan()
 
     def _plan_on_new_features(self) -> None:
         """Other features, and a plan on them: for an episode that begins, or in the middle of a long one."""
         count = self.num_transitions
-        which = self.seed, self.history, self.kappa, count - self._began
-        bases = schedule.draw_features(*which, self.settings, self._scaling.dim, self._actions)
-        self._runtime.plan(self.kappa, bases)
+        which = self.seed, self.history, count - self._began
+        basis = schedule.draw_features(*which, self.settings, self._scaling.dim, self._actions)
+        self._runtime.plan(self.kappa, basis)
         self._planned = self._drawn = count
 
     def _greedy(self, observation: Any, kappa: float) -> Any:
         with double():
-            index = programs.act_greedily(self._runtime.whole_state(), self._scaled(observation), kappa)
+            state, looks = self._runtime.whole_state(), bool(self.settings.lookahead)
+            index = programs.act_greedily(state, self._scaled(observation), kappa, looks)
         return self._action(index)
 
     def _get_state(self) -> Any:
         state, runtime = self.whole_state(), self._runtime
         self.options["capacity"] = runtime.capacity  # so that a file is loaded into as much room
-        counts = {"count": runtime.count, "used": runtime.used, "planned": self._planned}
+        counts = {
+            "count": runtime.count,
+            "used": runtime.used,
+            "planned": self._planned,
+            "looked": self._looked,
+        }
         return {"core": state, **{name: np.int64(value) for name, value in counts.items()}}
 
     def _set_state(self, state: Any) -> None:
         self._runtime.replace(state["core"])
-        counts = (int(state[name]) for name in ("count", "used", "planned"))
-        self._runtime.count, self._runtime.used, self._planned = counts
+        counts = (int(state[name]) for name in ("count", "used", "planned", "looked"))
+        self._runtime.count, self._runtime.used, self._planned, self._looked = counts
+        self._rewarded = bool(np.any(np.asarray(state["core"].data.rewards)))
 
     # What comes in, and what goes out -------------------------------------------------------------------
 

@@ -14,21 +14,17 @@ rewards are divided by V_max = 1 / alpha, so that kappa = 1 is the paper's 1 / V
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
-from emuq.agents.emuq import contest
-from emuq.agents.emuq.act import action_values, newest
-from emuq.agents.emuq.contest import Contest
+from emuq.agents.emuq import trust
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.state import State
 from emuq.linear import expectation, posterior
 from emuq.linear.expectation import angles, expected_variance, quadratic_form, rounded
 from emuq.linear.features import Part, combine, scores, state_part
 from emuq.planning import transitions
-from emuq.planning.targets import balance, restart, widen
-from emuq.planning.transitions import Transitions
+from emuq.planning.targets import balance, in_units, restart, widen
 
 
 def begin(state: State, observation: Float[Array, " ds"]) -> State:
@@ -48,16 +44,8 @@ def observe(
 ) -> State:
     """Store the transition and make one rank-1 update of S, m_Q and m_U. O(M^2), reading only."""
     transition = observation, action, reward, following, terminal
-    data = store(state.data, state.start, *transition, options)
+    data = transitions.append(state.data, *transition)
     return update(state, *transition, kappa, options)._replace(data=data)
-
-
-def store(
-    data: Transitions, start: Float[Array, " ds"], observation, action, reward, following, terminal, options
-) -> Transitions:
-    """The data with this transition."""
-    following = _goes_on(start, following, terminal, options)
-    return transitions.append(data, observation, action, reward, following, terminal)
 
 
 def update(
@@ -76,7 +64,7 @@ def update(
     phi = basis.features(observation, action)
     part = state_part(basis.features, following)
     q, u = (scores(basis.features, part, basis.candidates, w) for w in state.blocked.weights.T)
-    best_u = jnp.argmax(balance(q, u, kappa))
+    best_u = jnp.argmax(balance(q, u, in_units(kappa, state.q_bounds)))
     best_q = jnp.argmax(q) if options.q_policy == "own" else best_u
     goes_on = 1.0 - terminal.astype(phi.dtype)
     q_bounds = widen(state.q_bounds, reward, terminal, rules.discount)
@@ -117,33 +105,14 @@ def _exploration_reward(
 
 
 def finish(
-    state: State, length: Int[Array, ""], goal: Bool[Array, ""], exploited: Bool[Array, ""], options: Options
+    state: State, goal: Bool[Array, ""], total: Float[Array, ""], exploited: Bool[Array, ""], options: Options
 ) -> State:
-    """An episode is over; if all of it exploited, it says something about the policy that played it."""
+    """An episode is over; if all of it exploited, its ending says something about the policy that played."""
     state = state._replace(data=transitions.end(state.data))
     if not options.hold:
         return state
-    return state._replace(contest=judged(state, length, goal, exploited, options))
-
-
-def judged(
-    state: State, length: Int[Array, ""], goal: Bool[Array, ""], exploited: Bool[Array, ""], options: Options
-) -> Contest:
-    """The contest after an episode, worth gamma^length at the goal, less what was expected of its start.
-
-    Expected by the trusted policy: the newest weights, which every plan changes, would judge one episode by
-    other standards than the next.
-    """
-    now, record = newest(state), state.contest
-    expected = jax.lax.cond(
-        record.trials > 0,
-        lambda: action_values(record.trusted, state.start),
-        lambda: action_values(now, state.start),
-    )
-    expected = jnp.clip(jnp.max(expected), *state.q_bounds)
-    value = jnp.where(goal, options.discount ** length.astype(expected.dtype), 0.0) - expected
-    of_its_size = contest.committee([now] * options.members)
-    return contest.when(exploited, contest.judge(record, of_its_size, value, goal), record)
+    judged = trust.judge(state.trust, state.lookahead, goal, total, state.data.count)
+    return state._replace(trust=trust.when(exploited, judged, state.trust))
 
 
 def fold(state: State) -> State:

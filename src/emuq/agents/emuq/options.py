@@ -34,7 +34,6 @@ class Options:
     fresh: bool = (
         True  # draw new features at the start of every exploring episode; one draw may miss something.
     )
-    # ^ Also as exploiting begins, and after an exploiting episode that misses the goal.
     refresh: int | None = 150  # draw them again within an exploring episode that has lasted so many steps
     zoom: int = 2  # so many of these draws double l_S in turn: exploration begins fine and becomes coarser
     # The posterior.
@@ -53,43 +52,35 @@ class Options:
     plan_interval: int | None = 10  # plan again after at least so many steps; None: at episode ends only
     plan_growth: float = 0.05  # ... and after the data have grown by this share: more plans less often
     plan_at_end: bool = False  # plan at the end of each episode as well
-    improvements: int = 2  # policy improvements in a plan while exploring
-    exploiting_improvements: int = 4  # policy improvements in a plan while exploiting
-    sweeps: int = 12  # at most so many for each improvement: more cost more and explore no better
+    improvements: int = 2  # policy improvements in a plan
+    sweeps: int = 12  # at most so many for each improvement; far more explore worse (docs/design.md)
     table: int = 8192  # up to so many transitions every sweep is clipped, at O(N M); beyond, none, at O(M^2)
     tolerance: float = 1e-4  # sweeps stop once no weight changes by more than this
     # Exploiting (kappa = 0).
+    lookahead: int = 1  # steps that Q looks ahead with a model of the dynamics; 0: none, Q is regressed
     hold: bool = True  # trust a policy once it was seen to work, and try others before they replace it
-    draws: int = 8  # features drawn to exploit on: more give a better best one, and take longer to plan on
-    committee: int = 4  # so many of the best draws are tried together, as one policy, the mean of their Q
-    restless: bool = (
-        True  # while no episode has failed, weigh the committee anew at each step: it leaves cycles
-    )
-    smoother: float = 2.0  # features to exploit on have l_A so many times as large
-    returns: bool = True  # Q is at least the return that was seen to follow
-    caution: float = (
-        0.03  # lower Q's next value by so many of its standard deviations: more avoids the unknown
-    )
     # Time and memory: none of these changes what is computed, but for rounding.
     block: int = 64  # updates of S that wait, at most, for the matrix product that takes them in together
     capacity: int = 1 << 16  # transitions that there is room for at first; the room doubles when it is full
     precision: Literal["single", "double"] = "single"  # of the step's M x M arrays and of a plan's products
 
     def __post_init__(self) -> None:
-        for name in ("plan_growth", "tolerance", "mixture", "effort", "table", "caution"):
+        for name in ("plan_growth", "tolerance", "mixture", "effort", "table"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InputError(f"{name} is {getattr(self, name)}: expected a finite number from 0")
-        for name in ("prior_precision", "noise_precision", "smoother"):
+        for name in ("prior_precision", "noise_precision"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise InputError(f"{name} is {getattr(self, name)}: expected a positive finite number")
         for name in ("discount", "exploration_discount"):
             if getattr(self, name) is not None and not 0 <= getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a number from 0 to below 1")
-        for name in ("improvements", "exploiting_improvements", "draws", "committee", "sweeps", "capacity"):
+        for name in ("improvements", "sweeps", "capacity"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a whole number from 1")
         if self.refresh is not None and self.refresh < 1:
             raise InputError(f"refresh is {self.refresh}: expected a whole number from 1, or None")
+        if self.lookahead not in (0, 1):
+            raise InputError(f"lookahead is {self.lookahead}: expected 0 (none) or 1")
         if self.block < 2 or self.block % 2:
             raise InputError(f"block is {self.block}: expected an even number from 2")
         for name, known in (
@@ -101,17 +92,11 @@ class Options:
                 raise InputError(f"{name} is {getattr(self, name)!r}: expected one of {', '.join(known)}")
 
     @property
-    def members(self) -> int:
-        """How many draws of features a trusted policy is made of: one, where no others are ever drawn."""
-        return self.committee if self.fresh and self.hold else 1
-
-    @property
     def rules(self) -> Rules:
         """What planning needs. U lies in [-1 / (1 - gamma), 0], since r^e does in [-1, 0]."""
         return Rules(
             discount=self.discount,
             improvements=self.improvements,
-            exploiting_improvements=self.exploiting_improvements,
             sweeps=self.sweeps,
             table=self.table,
             tolerance=self.tolerance,
@@ -143,15 +128,9 @@ PAPER = Options(
     plan_at_end=True,
     exploration_end="state",
     q_policy="balanced",
-    exploiting_improvements=2,
-    draws=1,
-    committee=1,
-    restless=False,
-    smoother=1.0,
-    returns=False,
-    caution=0.0,
     sweeps=60,
     table=0,
+    lookahead=0,
     hold=False,
 )
 

@@ -1,12 +1,11 @@
 """Planning: what is made from all data at once (Algorithm 2, lines 15 to 18).
 
-    S = (alpha I + beta Phi'Phi)^-1,   r^e of every transition,   then policy iteration for Q and for U
+    plan    S = (alpha I + beta Phi'Phi)^-1, r^e of every transition, then policy iteration for Q and for U
+    look    a model of the dynamics, and with it the value of the states that were visited
 
-and the same on other features, onto which the old values are regressed first (`transfer`). A draw of the
+and the first on other features, onto which the old values are regressed before (`transfer`). A draw of the
 features may be an unlucky one: what it cannot tell apart is never explored, however long an agent tries. All
-that an agent knows is in its transitions, so that another draw costs one pass over them. Of several draws to
-exploit with, the one whose Q is nearest to the returns that were seen is the best bet: others promise too
-much (`misfit`).
+that an agent knows is in its transitions, so that another draw costs one pass over them.
 """
 
 from __future__ import annotations
@@ -15,23 +14,23 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from emuq.agents.emuq import contest
-from emuq.agents.emuq.contest import GreedyPolicy
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.state import Basis, State, init
 from emuq.linear import posterior
 from emuq.linear.expectation import quadratic_form
 from emuq.linear.posterior import Blocked
-from emuq.planning import transitions
+from emuq.planning import support, transitions
 from emuq.planning.iteration import policy_iteration
-from emuq.planning.targets import Care, exploration_rewards, num_chunks
+from emuq.planning.targets import exploration_rewards, in_units, num_chunks
 
 FEW = 64  # new transitions that a plan adds to S without a factorisation
 
 
 def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
     """Refit S from all data, recompute every r^e, then policy iteration for Q and U (lines 15-18)."""
-    basis, data, rules = state.basis, state.data, options.rules
+    basis, rules = state.basis, options.rules
+    # Exploration goes on in the next episode, which starts where this one did (Deviation 7).
+    data = transitions.restarted(state.data) if options.exploration_end == "reset" else state.data
     gram, covariance = refit(state, options)
     low = state.form.dtype
     form = quadratic_form(basis.features, basis.moments, covariance).astype(low)
@@ -39,14 +38,7 @@ def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
     rewards = exploration_rewards(basis.features, basis.moments, form, max_variance, data, rules.chunk)
     q, u = state.blocked.weights[:, 0], state.blocked.weights[:, 1]
     # U is the value of exploring: while kappa is 0 it is kept for the moment kappa is turned up again.
-    exploiting, kappa = kappa == 0, jnp.where(kappa > 0, kappa, 1.0)
-    care = None
-    if options.returns or options.caution:
-        seen = transitions.returns(data, options.discount) if options.returns else -jnp.inf
-        care = Care(
-            jnp.where(exploiting, seen, jnp.full(data.capacity, -jnp.inf)),
-            jnp.where(exploiting, options.caution * max_variance**0.5, 0.0),
-        )
+    kappa = in_units(jnp.where(kappa > 0, kappa, 1.0), state.q_bounds)
     new = policy_iteration(
         basis.features,
         basis.candidates,
@@ -58,8 +50,6 @@ def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
         kappa,
         state.q_bounds,
         rules,
-        exploiting,
-        care,
     )
     blocked = Blocked(
         covariance.astype(low),
@@ -75,6 +65,11 @@ def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
         counted=data.count,
         converged=new.converged,
     )
+
+
+def look(state: State, options: Options) -> State:
+    """What to exploit with: a model of all data, and the value of the states that were visited."""
+    return state._replace(lookahead=support.plan(state.lookahead, state.data, options.discount))
 
 
 def refit(state: State, options: Options) -> tuple[Float[Array, "m m"], Float[Array, "m m"]]:
@@ -116,23 +111,6 @@ def _new_rows(state: State, i: Int[Array, ""], size: int) -> Float[Array, "n m"]
     return state.basis.features(rows.states.astype(dtype), rows.actions.astype(dtype)) * new[:, None]
 
 
-def misfit(state: State, options: Options) -> Float[Array, ""]:
-    """The mean of (Q(s, a) - G)^2 over the data whose return G was seen. O(N M)."""
-    size, features, weights = options.rules.chunk, state.basis.features, state.blocked.weights[:, 0]
-    seen = transitions.returns(state.data, options.discount)
-
-    def add(i, total: tuple[Float[Array, ""], Float[Array, ""]]):
-        rows, mask = transitions.chunk(state.data, i, size)
-        returns = jax.lax.dynamic_slice_in_dim(seen, i * size, size)
-        known = mask & jnp.isfinite(returns)
-        q = features(rows.states.astype(weights.dtype), rows.actions.astype(weights.dtype)) @ weights
-        squares = jnp.where(known, (q - jnp.where(known, returns, 0.0)) ** 2, 0.0)
-        return total[0] + jnp.sum(squares), total[1] + jnp.sum(known)
-
-    total, number = jax.lax.fori_loop(0, num_chunks(state.data, size), add, (jnp.zeros(()), jnp.zeros(())))
-    return total / jnp.maximum(number, 1)
-
-
 def transfer(state: State, new: Basis, options: Options) -> State:
     """m_new = beta S_new Phi_new'(Phi_old m_old): the same data and values on new features. O(N M^2)."""
     size, m = options.rules.chunk, new.features.num_features
@@ -147,7 +125,7 @@ def transfer(state: State, new: Basis, options: Options) -> State:
     zero = jnp.zeros((m, m)), jnp.zeros((m, weights.shape[1]))
     gram, moments = jax.lax.fori_loop(0, num_chunks(state.data, size), add, zero)
     covariance = posterior.covariance(gram, options.prior_precision, options.noise_precision)
-    empty = init(new, options, state.key)
+    empty = init(new, state.lookahead, options, state.key)
     blocked = empty.blocked._replace(weights=options.noise_precision * covariance @ moments)
     return empty._replace(
         blocked=blocked,
@@ -157,14 +135,5 @@ def transfer(state: State, new: Basis, options: Options) -> State:
         data=state.data,
         q_bounds=state.q_bounds,
         start=state.start,
-        contest=state.contest,
+        trust=state.trust,
     )
-
-
-def challenge(state: State, policy: GreedyPolicy, options: Options) -> State:
-    """A challenge that is about to begin is this policy's, restless while no episode has failed."""
-    terminal, rewards = state.data.terminal, state.data.rewards
-    failed = terminal & ~transitions.reached_goal(terminal, rewards)
-    calm = jnp.any(failed) | (not options.restless)
-    policy = policy._replace(restless=jnp.broadcast_to(~calm, policy.restless.shape))
-    return state._replace(contest=contest.challenge(state.contest, policy, state.data.count))

@@ -11,10 +11,9 @@ what it changes is `Moving`, three arrays that are donated: they are gone once t
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,14 +21,15 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from emuq.agents.emuq import act, contest, learn
+from emuq.agents.emuq import act, learn, trust
 from emuq.agents.emuq import plan as planning
-from emuq.agents.emuq.contest import GreedyPolicy
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.state import Basis, State
 from emuq.agents.spaces import Actions, Scaling
 from emuq.linear.expectation import quadratic_form
 from emuq.linear.posterior import Blocked
+from emuq.planning import transitions
+from emuq.planning.support import Lookahead
 from emuq.planning.transitions import Transitions
 
 EXTRA = 4  # the numbers at the end of a row: terminal, kappa, used, count
@@ -117,7 +117,7 @@ def _step(
     reading: Reading,
     scale: jax.Array,
     row: jax.Array,
-    policy: GreedyPolicy | None,
+    policy: Lookahead | None,
 ) -> tuple[Moving, jax.Array]:
     basis, start = unpack(reading.small)
     dims = basis.features.state_frequencies.shape[1], basis.features.action_frequencies.shape[1]
@@ -132,7 +132,7 @@ def _step(
         q_bounds=moving.q_bounds,
         start=start,
         key=jax.random.wrap_key_data(reading.key),
-        **dict.fromkeys(("gram", "covariance", "counted", "contest", "converged")),  # type: ignore[arg-type]
+        **dict.fromkeys(("gram", "covariance", "counted", "lookahead", "trust", "converged")),  # type: ignore[arg-type]
     )
     state = learn.update(state, *transition, kappa, options)
     state = state._replace(data=data._replace(count=data.count + 1))
@@ -192,54 +192,36 @@ def move_up(rows: Float[Array, "b m"]) -> tuple[Float[Array, "b m"], Float[Array
     return jnp.concatenate([newer, jnp.zeros_like(newer)]), jnp.copy(newer)
 
 
-@partial(jax.jit, static_argnames="options", donate_argnums=0)
-def store(
-    data: Transitions,
-    start: jax.Array,
-    scale: jax.Array,
-    rows: jax.Array,
-    number: jax.Array,
-    options: Options,
-) -> Transitions:
+@partial(jax.jit, donate_argnums=0)
+def store(data: Transitions, scale: jax.Array, rows: jax.Array, number: jax.Array) -> Transitions:
     """The first `number` rows among the data."""
 
     def one(i: jax.Array, data: Transitions) -> Transitions:
         transition, _ = _parts(scale, rows[i], data.states.shape[1], data.actions.shape[1])
-        return learn.store(data, start, *transition, options)
+        return transitions.append(data, *transition)
 
     return jax.lax.fori_loop(0, number, one, data)
 
 
-@partial(jax.jit, donate_argnums=0)
+@partial(jax.jit, static_argnames="options", donate_argnums=0)
 def begin(
-    state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, postponed: jax.Array
+    state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, options: Options
 ) -> tuple[State, jax.Array]:
-    """An episode's first action; where a challenge is `postponed`, the trusted policy's."""
+    """An episode's first action."""
     observation = _scaled(scale[:, : len(observation)], observation)
     state = learn.begin(state, observation)
-    playing = contest.when(postponed, contest.postpone(state.contest), state.contest)
-    state = state._replace(contest=playing)
-    return state, act.act(state, observation, jnp.asarray(kappa, jnp.float64))
+    return state, act.act(state, observation, jnp.asarray(kappa, jnp.float64), bool(options.lookahead))
+
+
+@partial(jax.jit, static_argnames="options", donate_argnums=0)
+def plan_on(state: State, basis: Basis, kappa: jax.Array, options: Options) -> State:
+    """A plan on other features."""
+    return planning.plan(planning.transfer(state, basis, options), kappa, options)
 
 
 finish = jax.jit(learn.finish, static_argnames="options", donate_argnums=0)
 plan = jax.jit(planning.plan, static_argnames="options", donate_argnums=0)
-transfer = jax.jit(planning.transfer, static_argnames="options")
-misfit = jax.jit(planning.misfit, static_argnames="options")
-challenge = jax.jit(planning.challenge, static_argnames="options", donate_argnums=0)
-committee = jax.jit(contest.committee)
-player = jax.jit(contest.player)
-act_greedily = jax.jit(act.act_greedily)
-values = jax.jit(act.values)
-
-
-def plan_on(state: State, bases: Sequence[Basis], kappa: float, options: Options) -> State:
-    """A plan on other features: of several draws, on the one whose Q fits the returns best.
-
-    A challenge that is about to begin is that of a committee of the best draws.
-    """
-    found = [plan(transfer(state, basis, options), kappa, options) for basis in bases]
-    if len(found) > 1:
-        found.sort(key=lambda new: float(misfit(new, options)))
-    members: Any = itertools.islice(itertools.cycle(found), options.members)
-    return challenge(found[0], committee([act.newest(member) for member in members]), options)
+look = jax.jit(planning.look, static_argnames="options", donate_argnums=0)
+player = jax.jit(trust.player)
+act_greedily = jax.jit(act.act_greedily, static_argnames="looks")
+values = jax.jit(act.values, static_argnames="looks")

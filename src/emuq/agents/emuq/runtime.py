@@ -7,6 +7,7 @@ A `Runtime` stands for one `State`, and each of its calls changes that state as 
     begin     learn.begin, then act.act
     finish    learn.finish
     plan      plan.plan, on the same features or on others
+    look      plan.look
 
 `whole_state()` is that state; it uploads and waits, and is not for every step. Its arrays belong to the
 runtime: they can be read until the next call, which may give them away (donated buffers). The same holds for
@@ -25,7 +26,6 @@ a state that is handed in by `replace`. What is done for speed:
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import Any
@@ -36,7 +36,6 @@ import numpy as np
 from jaxtyping import Array
 
 from emuq.agents.emuq import programs
-from emuq.agents.emuq.contest import NEWEST, Contest
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.programs import EXTRA
 from emuq.agents.emuq.state import Basis, State
@@ -55,11 +54,6 @@ class Runtime:
         self._waiting: list[np.ndarray] = []
         self.count = self.used = 0  # transitions so far; rows of V that are filled
         self.replace(state)
-
-    @property
-    def contest(self) -> Contest:
-        """The contest of policies. Steps do not change it, so that nothing has to be waited for."""
-        return self._fixed.contest
 
     # The state ----------------------------------------------------------------------------------------------
 
@@ -80,8 +74,8 @@ class Runtime:
         self._moving, self._fixed = programs.split(state)
         self._reading = programs.reading(self._fixed)
         self.capacity = len(state.data.rewards)
-        newest = int(state.contest.turn) == NEWEST
-        self._policy = None if newest else programs.player(state.contest)
+        looks = self._options.lookahead
+        self._policy = programs.player(state.trust, state.lookahead) if looks else None
 
     def upload(self) -> None:
         """The transitions that wait, among the data; twice the room where there is none left."""
@@ -95,7 +89,7 @@ class Runtime:
             some = self._waiting[i : i + size]
             rows = np.zeros((size, len(some[0])))
             rows[: len(some)] = some
-            data = programs.store(data, fixed.start, self._scale, rows, np.int32(len(some)), self._options)
+            data = programs.store(data, self._scale, rows, np.int32(len(some)))
         self._waiting = []
         self._fixed = fixed._replace(blocked=blocked, data=data)
 
@@ -138,31 +132,28 @@ class Runtime:
 
     # Episodes and plans -------------------------------------------------------------------------------------
 
-    def begin(self, observation: np.ndarray, kappa: float, postponed: bool) -> jax.Array:
+    def begin(self, observation: np.ndarray, kappa: float) -> jax.Array:
         """An episode begins at this observation, not scaled yet: its first action, as an index."""
-        state, index = programs.begin(self.whole_state(), self._scale, observation, kappa, postponed)
+        state, index = programs.begin(self.whole_state(), self._scale, observation, kappa, self._options)
         self._keep(state)
         return index
 
-    def finish(self, length: int, goal: bool, exploited: bool) -> None:
-        """An episode is over; `exploited`: kappa was 0 in all of it."""
-        self._keep(programs.finish(self.whole_state(), np.int32(length), goal, exploited, self._options))
+    def finish(self, goal: bool, total: float, exploited: bool) -> None:
+        """An episode is over, with this return; `exploited`: kappa was 0 in all of it."""
+        self._keep(programs.finish(self.whole_state(), goal, np.float64(total), exploited, self._options))
 
-    def plan(self, kappa: float, bases: Sequence[Basis] | None = None) -> None:
+    def plan(self, kappa: float, basis: Basis | None = None) -> None:
         """Plan on all data, on other features where they are given."""
         state, options = self.whole_state(), self._options
-        if bases is None:
+        if basis is None:
             self.replace(programs.plan(state, kappa, options))
         else:
-            self.replace(programs.plan_on(state, bases, kappa, options))
-            if kappa == 0:
-                self._compile_for(self._fixed.contest.challenger)
+            self.replace(programs.plan_on(state, basis, kappa, options))
         self.used = 0
 
-    def _compile_for(self, policy: Any) -> None:
-        """Compile the step that acts on such a policy, now that time is there: no later step waits for it."""
-        moving = jax.tree.map(jnp.copy, self._moving)
-        jax.block_until_ready(self._step(moving, self._reading, self._scale, self._row, policy))
+    def look(self) -> None:
+        """Look ahead on all data: S is as it was."""
+        self._keep(programs.look(self.whole_state(), self._options))
 
 
 # The thread -------------------------------------------------------------------------------------------------

@@ -14,14 +14,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from emuq.agents.emuq.contest import Contest, GreedyPolicy, committee, nobody
 from emuq.agents.emuq.options import Options
+from emuq.agents.emuq.trust import Trust, nobody
 from emuq.agents.spaces import Actions
 from emuq.linear import expectation, posterior
 from emuq.linear.expectation import Moments, quadratic_form
 from emuq.linear.features import Features, Part, action_part, random_fourier
 from emuq.linear.posterior import Blocked
-from emuq.planning import transitions
+from emuq.planning import dynamics, support, transitions
+from emuq.planning.support import Lookahead
 from emuq.planning.transitions import Transitions
 
 
@@ -51,8 +52,9 @@ class State(NamedTuple):
     data: Transitions
     q_bounds: Float[Array, " 2"]  # what the rewards seen so far allow
     start: Float[Array, " ds"]  # where the episode began: U goes on there after a terminal state
-    key: Array  # that draws among equal actions, and a restless committee's votes
-    contest: Contest  # the policies of Q that were tried, and their records
+    key: Array  # that draws among equal actions
+    lookahead: Lookahead  # the newest plan to exploit with
+    trust: Trust  # the policy that was seen to work
     converged: Bool[Array, " 2"]  # whether the last plan's sweeps converged, for Q and for U
 
 
@@ -95,7 +97,7 @@ def _tables(
 
 
 @partial(jax.jit, static_argnames="options")
-def init(basis: Basis, options: Options, key: Array) -> State:
+def init(basis: Basis, lookahead: Lookahead, options: Options, key: Array) -> State:
     """S = I / alpha, m_Q = m_U = 0, no data."""
     low = jnp.float32 if options.precision == "single" else jnp.float64
     m, j = basis.features.num_features, basis.features.state_frequencies.shape[0]
@@ -103,7 +105,6 @@ def init(basis: Basis, options: Options, key: Array) -> State:
     prior = posterior.prior(m, options.prior_precision, targets=2, dtype=low)
     chunk = options.rules.chunk
     capacity = -(-options.capacity // chunk) * chunk
-    newest = GreedyPolicy(basis.features, basis.candidates, jnp.zeros(m), jnp.zeros(1, bool))
     form = quadratic_form(basis.features, basis.moments, prior.covariance.astype(jnp.float64))
     return State(
         basis,
@@ -116,9 +117,17 @@ def init(basis: Basis, options: Options, key: Array) -> State:
         jnp.array([-1.0, 1.0]),
         jnp.zeros(state_dim),
         key,
-        nobody(committee([newest] * options.members)),
+        lookahead,
+        nobody(lookahead),
         jnp.ones(2, bool),
     )
+
+
+def no_lookahead(seed: int, options: Options, state_dim: int, actions: Actions) -> Lookahead:
+    """A plan of no data; the model's frequencies are drawn once, whatever other features are drawn later."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3,)))
+    frequencies = dynamics.draw_frequencies(rng, options.features // 2, state_dim, actions.dim)
+    return support.nothing(frequencies, jnp.asarray(actions.candidates), state_dim)
 
 
 def streams(seed: int) -> tuple[np.random.Generator, Array]:
