@@ -152,7 +152,14 @@ def _values(basis, state, s):
 
 
 class RFFQ(Agent):
-    """Gradient Q-learning with epsilon-greedy exploration over candidate actions. It has no use for kappa."""
+    """Gradient Q-learning with epsilon-greedy exploration over candidate actions. It has no use for kappa.
+
+    Examples:
+        >>> import gymnasium as gym, emuq
+        >>> env = gym.make("emuq/MountainCar-v0", reward="classic")
+        >>> agent = emuq.RFFQ(env, features=100, seed=0)
+        >>> history = agent.learn(steps=100, progress=False)
+    """
 
     name: ClassVar[str] = "rffq"
 
