@@ -48,7 +48,7 @@ class EMUQ(Agent):
     Examples:
         >>> import gymnasium as gym, emuq
         >>> agent = emuq.EMUQ(gym.make("emuq/MountainCar-v0"), seed=0)
-        >>> history = agent.learn(episodes=3, progress=False)      # explores until the goal, then exploits
+        >>> history = agent.learn(steps=80, progress=False)        # explores until the goal, then exploits
         >>> agent.kappa = 0.0                                      # or decide yourself
         >>> q, u, variance = agent.values([-0.5, 0.0], [1.0])
     """
