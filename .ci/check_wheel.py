@@ -15,7 +15,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-DEMO = ("EMU-Q", "at kappa = 0", "no picture was drawn: matplotlib is not installed: pip install 'emuq[plot]'")
+NO_PICTURE = "no picture was drawn: matplotlib is not installed: pip install 'emuq[plot]'"
+DEMO = ("first goal, EMU-Q", "then, at kappa = 0", NO_PICTURE)
 MISSING = {  # a program that needs an extra, and the extra that its error names
     "import emuq; emuq.VIME": "baselines",
     "import emuq; emuq.callbacks.TensorBoard('runs')": "tensorboard",
