@@ -15,7 +15,7 @@ import gymnasium as gym
 import jax
 import pytest
 
-import emuq  # noqa: F401 (registers the environments)
+import emuq
 from emuq.agents.base import Agent
 from emuq.agents.emuq.options import DEFAULT, PRESETS
 from emuq.agents.tabular.agent import TabularAgent
@@ -33,6 +33,8 @@ ON_TABLES = (
     "docs/keeping-and-watching.md",
 )
 OTHERS = ("docs/your-own-environment.md", "docs/domains.md", "docs/baselines.md", "docs/jaco.md")
+UNTIL_TARGET = 190  # episodes: a page tells the number of the one that reaches it
+LENGTHS = ("steps", "total_timesteps")
 GIVEN = {
     "docs/controlling-exploration.md": lambda: {"observation": 0},
     "docs/baselines.md": lambda: {"emuq": emuq, "env": gym.make("emuq/MountainCar-v0")},
@@ -50,20 +52,26 @@ def small(monkeypatch, tmp_path):
 
 @pytest.fixture
 def cut(monkeypatch):
-    """Ends a call of `learn` early: after so many episodes, or steps where only steps are told."""
-    whole = Agent.learn
+    """Ends a call of `learn` or `evaluate` early: after so many episodes, or so many steps of learning."""
+    learning, testing = Agent.learn, Agent.evaluate
 
-    def cut(episodes: int, steps: int | None = None) -> None:
+    def cut(episodes: int, steps: int, tests: int = 1) -> None:
         def learn(self, number=None, **given):
             given["progress"] = False
             number = given.pop("episodes", number)
             if number is None:
-                return whole(self, **given)
-            if steps is not None and not isinstance(self, TabularAgent):
-                return whole(self, steps=steps, **given)
-            return whole(self, min(number, episodes), **given)
+                told = {name: min(steps, given.pop(name)) for name in LENGTHS if name in given}
+                return learning(self, **told, **given)
+            if episodes == 0 and not isinstance(self, TabularAgent):
+                return learning(self, steps=steps, **given)
+            most = UNTIL_TARGET if isinstance(self.controller, emuq.kappa.Target) else episodes
+            return learning(self, min(number, most), **given)
+
+        def evaluate(self, number=20, **given):
+            return testing(self, min(given.pop("episodes", number), tests), **given)
 
         monkeypatch.setattr(Agent, "learn", learn)
+        monkeypatch.setattr(Agent, "evaluate", evaluate)
 
     return cut
 
@@ -81,35 +89,29 @@ def test_every_page_with_code_is_run():
 
 
 def test_pages_on_the_car(cut, capsys):
-    cut(episodes=3)
+    cut(episodes=0, steps=40)
     agents = {page: run(page)["agent"] for page in ON_THE_CAR}
     assert agents["README.md"].kappa == 0.0
-    assert agents["docs/index.md"].num_transitions == 500
-    assert agents["docs/start.md"].history.first_goal is not None, "the car reaches the top"
+    assert agents["docs/index.md"].num_transitions == 40
+    assert agents["docs/start.md"].num_transitions == 80, "it goes on after it was loaded"
     steering = agents["docs/steering-kappa.md"].history.to_dict()["kappa"]
-    assert steering[:2] == [float("inf")] * 2
-    assert steering[5:8] == [1.0, 0.0, 1.0]
-    assert steering[-1] == 0.0, "a callback ended exploration"
+    assert steering == [float("inf"), 0.0, 1.0, 1.0]
 
 
 def test_pages_on_tables(cut, tmp_path, capsys):
-    cut(episodes=20)
-    names = {page: run(page) for page in ON_TABLES if page != "docs/controlling-exploration.md"}
+    cut(episodes=20, steps=100, tests=5)
+    names = {page: run(page) for page in ON_TABLES}
     steps = names["docs/comparing-methods.md"]["steps"]
     assert sum(steps["exploration values"]) < sum(steps["random"])
     assert names["docs/comparing-methods.md"]["draws"].shape == (2000,)
+    controlling = names["docs/controlling-exploration.md"]
+    assert controlling["history"].to_dict()["kappa"].index(0.0) == 184
+    assert type(controlling["agent"].controller).__name__ == "Halve"
     kept = names["docs/keeping-and-watching.md"]
     assert kept["best"].best == 1.0
     assert len(kept["rows"]) == 3
     assert kept["state"] is None
     assert list(tmp_path.glob("runs/chain/*"))
-
-
-def test_controlling_exploration(capsys):
-    names = run("docs/controlling-exploration.md")  # not cut: the page tells numbers of these very runs
-    kappas = names["history"].to_dict()["kappa"]
-    assert kappas.index(0.0) == 184
-    assert type(names["agent"].controller).__name__ == "Halve"
 
 
 def test_your_own_environment(tmp_path, capsys):
@@ -124,7 +126,7 @@ def test_your_own_environment(tmp_path, capsys):
 
 def test_the_domains_page(cut):
     pytest.importorskip("mujoco")
-    cut(episodes=1, steps=8)
+    cut(episodes=0, steps=8)
     names = run("docs/domains.md")
     assert names["hopping"].num_transitions == 8
     assert names["observation"].shape == (2,)
@@ -137,7 +139,7 @@ def test_the_baselines_page():
 
 def test_the_page_of_the_arm(cut):
     pytest.importorskip("dm_control")
-    cut(episodes=1, steps=8)
+    cut(episodes=0, steps=8)
     names = run("docs/jaco.md")
     assert names["agent"].num_transitions == 16
     assert names["agent"].controller == emuq.kappa.UntilGoal()
