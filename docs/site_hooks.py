@@ -1,4 +1,4 @@
-"""What MkDocs does for us while it builds the site: help texts and the changelog come from where they are kept."""
+"""While MkDocs builds the site: help texts and the changelog come from where they are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference is whole: each public thing tells its arguments, and has an example that does what it shows."""
+"""The reference is whole: public things tell their arguments, and their examples do what they show."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ REACHED = {
     "emuq.errors.InputError": errors.InputError,
 }
 METHODS = {
-    f"{kind.__name__}.{name}": value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+    f"{kind.__name__}.{name}": value.fget
+    if isinstance(value, property)
+    else getattr(value, "__func__", value)
     for kind in (Agent, emuq.EMUQ, TabularAgent)
     for name, value in vars(kind).items()
     if not name.startswith("_") and (callable(value) or isinstance(value, property | classmethod))

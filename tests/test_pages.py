@@ -1,8 +1,8 @@
 """The code of pages does what they say: each page's Python blocks are run one after the other.
 
-Pages show the whole agent, and learn as long as it takes. Here the default agent is smaller (`small`), and a call of
-`learn` may be cut short (`cut`); nothing else is changed. A few blocks take names from the text around them:
-`GIVEN` has those.
+Pages show the whole agent, and learn as long as it takes. Here the default agent is smaller (`small`), and a
+call of `learn` or `evaluate` may be cut short (`cut`); nothing else is changed. A few blocks take names from
+the text around them: `GIVEN` has those.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ class Transition(NamedTuple):
 
     Examples:
         >>> seen = []
-        >>> history = agent.learn(steps=3, callback=lambda e: e.transition and seen.append(e.transition.reward),
-        ...                       progress=False)
+        >>> def see(event): seen.append(event.transition.reward) if event.kind == "step" else None
+        >>> history = agent.learn(steps=3, callback=see, progress=False)
         >>> seen
         [0.0, 0.0, 0.0]
     """
