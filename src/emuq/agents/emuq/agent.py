@@ -44,6 +44,13 @@ class EMUQ(Agent):
     """Learns Q and U apart and acts on Q + kappa U, with kappa yours to turn at any moment.
 
     With several actuators effort may have a price while kappa > 0 (option `effort`). kappa = 0 is Q alone.
+
+    Examples:
+        >>> import gymnasium as gym, emuq
+        >>> agent = emuq.EMUQ(gym.make("emuq/MountainCar-v0"), seed=0)
+        >>> history = agent.learn(steps=80, progress=False)        # explores until the goal, then exploits
+        >>> agent.kappa = 0.0                                      # or decide yourself
+        >>> q, u, variance = agent.values([-0.5, 0.0], [1.0])
     """
 
     name: ClassVar[str] = "emuq"
@@ -61,10 +68,19 @@ class EMUQ(Agent):
     ) -> None:
         """Make an agent for an environment (or its spaces).
 
-        `preset` is "default" (one setting for every environment) or "paper" (Algorithm 2; the settings that
-        its table 2 has for each domain are in `emuq.experiments.presets`). `options` are the fields of
-        `emuq.agents.emuq.options.Options`, each replacing the preset's. `observation_bounds` scale
-        observations to [0, 1]; the space's own are used where they are finite.
+        Args:
+            env: A Gymnasium environment, its id, or anything with an observation and an action space.
+            preset: "default" (one setting for every environment) or "paper" (Algorithm 2; the settings that
+                its table 2 has for each domain are in `emuq.experiments.presets`).
+            seed: Of the agent's draws and of its episodes' starts.
+            kappa: The weight of exploration, or who sets it: `UntilGoal()` in the default preset, 1 in the
+                paper's.
+            observation_bounds: `(low, high)`, which scale observations to [0, 1]; the space's own are used
+                where they are finite.
+            **options: The fields of `emuq.agents.emuq.options.Options`, each replacing the preset's.
+
+        Raises:
+            InputError: If the spaces do not fit, bounds are missing, or an option is not as told.
         """
         env = as_env(env)
         given = {"preset": preset, "observation_bounds": plain(observation_bounds), **options}
@@ -89,7 +105,20 @@ class EMUQ(Agent):
         self._exploited = True  # kappa has been 0 since this episode began
 
     def values(self, observation: Any, action: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Q, U and the variance of Q, for one observation and action or for rows of them."""
+        """Q, U and the variance of Q, for one observation and action or for rows of them.
+
+        Args:
+            observation: One observation, or rows of them.
+            action: One action, or a row for each observation.
+
+        Returns:
+            Q, U and the variance of Q: numbers for one observation, arrays for rows.
+
+        Examples:
+            >>> q, u, variance = agent.values([[-0.5, 0.0], [0.4, 0.0]], [1.0])
+            >>> q.shape
+            (2,)
+        """
         states = np.atleast_2d(self._scaling(np.asarray(observation, dtype=float)))
         units = np.atleast_2d(to_unit(self._actions, action))
         if len(units) == 1:
