@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
     low: np.ndarray
     high: np.ndarray
-    count: float
+    values: float
     read: Callable[[Any], np.ndarray]
 
 
@@ -45,7 +45,7 @@ class Flat:
     def __init__(self, space: gym.Space, angles: Sequence[int] = ()) -> None:
         self.space = space
         part = _part(space, "observation")
-        self.low, self.high, self.count = part.low, part.high, part.count
+        self.low, self.high, self.count = part.low, part.high, part.values
         size = len(self.low)
         if not 1 <= size <= MOST:
             raise InputError(
@@ -181,9 +181,9 @@ def _dict(space: gym.spaces.Dict, name: str) -> Part:
     keys = [key for key in ("observation", *GOALS) if goal and key in space.spaces]
     keys += sorted((key for key in space.spaces if key not in keys), key=str)
     parts = [_part(space.spaces[key], f"{name}[{key!r}]") for key in keys]
+    at = keys.index(GOALS[0]) if goal else 0
     if goal:
         # How far the goal is says more of what to do than where one is; nothing is lost by it.
-        at = keys.index(GOALS[0])
         achieved, desired = parts[at], parts[at + 1]
         with np.errstate(over="ignore"):
             low, high = desired.low - achieved.high, desired.high - achieved.low
@@ -202,7 +202,7 @@ def _dict(space: gym.spaces.Dict, name: str) -> Part:
     return _joined(parts, name, pick)
 
 
-def _items(given: Any, number: int, name: str) -> Sequence:
+def _items(given: Any, number: int, name: str) -> Any:
     if not isinstance(given, tuple | list | np.ndarray) or len(given) != number:
         raise InputError(f"{name} is {quoted(given)}: expected {number} parts")
     return given
@@ -218,7 +218,7 @@ def _joined(parts: list[Part], name: str, pick: Callable[[Any], Sequence]) -> Pa
 
     empty = [np.zeros(0)]  # a Dict or Tuple may have no parts
     low, high = (np.concatenate(empty + [getattr(part, side) for part in parts]) for side in ("low", "high"))
-    return Part(low, high, math.prod(part.count for part in parts), read)
+    return Part(low, high, math.prod(part.values for part in parts), read)
 
 
 def _product(sizes: Any) -> float:

@@ -22,6 +22,7 @@ makes it fast.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -30,7 +31,7 @@ import jax
 import numpy as np
 
 from emuq.agents.base import Agent
-from emuq.agents.emuq import programs, ranges, schedule
+from emuq.agents.emuq import datasets, portable, programs, ranges, schedule
 from emuq.agents.emuq.exact import LARGEST, ExactRuntime, names_a_state
 from emuq.agents.emuq.options import Options, resolve
 from emuq.agents.emuq.runtime import Runtime
@@ -106,6 +107,7 @@ class EMUQ(Agent):
             for i in range(len(self._actions.candidates))
         ]
         self._exact = self._may_be_exact(exact)
+        self._runtime: Runtime | ExactRuntime
         if self._exact is True:
             self._become_exact(256 if isinstance(exact, bool | None) else int(exact))
         else:
@@ -173,6 +175,7 @@ class EMUQ(Agent):
         new = ranges.fitting(self._scaling, seen)
         if new is None:
             return False
+        assert isinstance(self._runtime, Runtime)  # a table has no ranges
         state = self._runtime.whole_state()
         state = ranges.rescaled(state, raw, self._scaling, new, self.settings)
         self._runtime.rescale(state, programs.scales(new, self._actions))
@@ -216,6 +219,38 @@ class EMUQ(Agent):
             states = np.asarray(self.whole_state().data.states[: self.num_transitions], dtype=float)
         ends = np.cumsum([episode.length for episode in self.history])
         return [self._scaling.inverse(part) for part in np.split(states, ends) if len(part)]
+
+    def observe_dataset(self, dataset: Any = None, **arrays: Any) -> int:
+        """Learn from another's transitions, a warm start; the number of them.
+
+        A Minari dataset, or arrays with a row a transition: observations, actions, rewards,
+        next_observations, terminated, and truncated where there is one. Each episode gets a row in the
+        history.
+        """
+        if dataset is not None and arrays:
+            raise InputError("observe_dataset got a dataset and arrays: expected one of the two")
+        episodes = datasets.rows_of(arrays) if dataset is None else datasets.episodes_of(dataset)
+        return datasets.replay(self, episodes)
+
+    def dataset(self) -> dict[str, np.ndarray]:
+        """All transitions as arrays by name, as `observe_dataset` takes them (see `datasets.arrays_of`)."""
+        return datasets.arrays_of(self)
+
+    def export(self, path: str | os.PathLike) -> None:
+        """What kappa = 0 does, as one small .npz file that examples/act_with_numpy.py acts on."""
+        portable.export(self, path)
+
+    def _transitions(self) -> tuple[np.ndarray, ...]:
+        """States and next states in the environment's units, actions as vectors, rewards, terminal."""
+        if isinstance(self._runtime, ExactRuntime):
+            return self._runtime.transitions(self._actions.candidates)
+        data, number = self.whole_state().data, self.num_transitions
+        found = (data.states, data.actions, data.rewards, data.next_states, data.terminal)
+        states, units, rewards, following, terminal = (np.asarray(x[:number]) for x in found)
+        states, following = (self._scaling.inverse(x.astype(float)) for x in (states, following))
+        if self._raw is not None:
+            states, following = (x[:number].copy() for x in self._raw[:2])
+        return states, units.astype(float), rewards.astype(float), following, terminal
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -340,6 +375,6 @@ class EMUQ(Agent):
     def _observed(self, observation: Any) -> np.ndarray:
         return self._flat(observation)
 
-    def _action(self, index: jax.Array) -> Any:
+    def _action(self, index: jax.Array | int) -> Any:
         choice = self._choices[int(np.asarray(index))]  # int(index) itself takes 20 microseconds more
         return choice.copy() if isinstance(choice, np.ndarray) else choice

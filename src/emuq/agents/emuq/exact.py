@@ -57,7 +57,7 @@ def sized(table: Table, room: int, actions: int) -> Table:
         return new
 
     lengths = [room, *[room * actions] * 3, room, room, room]
-    return Table(*(resized(*pair) for pair in zip(table[:7], lengths, strict=True)), *table[7:])
+    return Table._make([*(resized(*pair) for pair in zip(table[:7], lengths, strict=True)), *table[7:]])
 
 
 def novelty(visits: np.ndarray, actions: int, options: Options) -> np.ndarray:
@@ -137,6 +137,13 @@ class ExactRuntime:
         """The state that each transition began in, as rows."""
         return self._table.states[self._table.log[: self.count, 0].astype(int) // self._number]
 
+    def transitions(self, candidates: np.ndarray) -> tuple[np.ndarray, ...]:
+        """States, actions (rows of `candidates`), rewards, next states and terminal, in their order."""
+        place, rewards, following, terminal = self._table.log[: self.count].T
+        units = candidates[place.astype(int) % self._number]
+        after = self._table.states[following.astype(int)]
+        return self.visited(), units, rewards.copy(), after, terminal.astype(bool)
+
     def replace(self, table: Table) -> None:
         """Go on with another table."""
         self._table = Table(*(np.array(rows) for rows in table))
@@ -153,7 +160,7 @@ class ExactRuntime:
         table, number = self._table, len(self._names)
         if number == len(table.states):
             doubled = (np.concatenate([x, np.zeros_like(x)]) for x in table[:4])
-            self._table = table = Table(*doubled, *table[4:])
+            self._table = table = Table._make([*doubled, *table[4:]])
         table.states[number] = observation
         table.counts[0] = number + 1
         self._names[name] = number
@@ -183,6 +190,7 @@ class ExactRuntime:
         assert state is not None
         assert after is not None
         place, rules = state * self._number + self._candidates[unit.tobytes()], self._options.rules
+        assert self._start is not None
         goes_on = self._start if terminal and self._options.exploration_end == "reset" else after
         key = (place, goes_on, int(terminal))
         if key not in self._steps:

@@ -52,7 +52,7 @@ def add(raw: Raw, count: int, state: np.ndarray, following: np.ndarray) -> Raw:
     """Row `count`, in place; twice the room where there is none left."""
     if count >= len(raw.states):
         wider = (np.concatenate([rows, np.zeros_like(rows)]) for rows in raw[:2])
-        raw = Raw(*wider, *raw[2:])
+        raw = Raw._make([*wider, *raw[2:]])
     raw.states[count], raw.next_states[count] = bounded(state), bounded(following)
     return raw
 
@@ -65,7 +65,7 @@ def bounded(vector: np.ndarray) -> np.ndarray:
 def sized(raw: Raw, capacity: int) -> Raw:
     """Exactly `capacity` rows, for a file."""
     sized = (np.concatenate([rows, np.zeros_like(rows)])[:capacity] for rows in raw[:2])
-    return Raw(*sized, *raw[2:])
+    return Raw._make([*sized, *raw[2:]])
 
 
 def fitting(scaling: Scaling, seen: np.ndarray) -> Scaling | None:
