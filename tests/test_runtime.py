@@ -13,7 +13,7 @@ import pytest
 import emuq
 from cars import car, weights
 from emuq import checkpoint
-from emuq.agents.emuq import act, contest, learn, programs
+from emuq.agents.emuq import act, learn, programs
 from emuq.agents.episodes import Transition
 from emuq.agents.spaces import to_unit
 from emuq.linear import posterior
@@ -141,10 +141,9 @@ def test_the_step_that_exploits_is_compiled_once_whoever_plays():
     agent.kappa = 0.0
     before = agent._runtime._step._cache_size()
     agent.learn(episodes=1, progress=False)
-    assert int(agent.whole_state().contest.turn) == contest.NEWEST
     compiled = agent._runtime._step._cache_size()
     assert compiled == before + 1
-    challenge = agent.whole_state().contest._replace(turn=jnp.int32(contest.CHALLENGER))
-    agent._runtime.replace(agent.whole_state()._replace(contest=challenge))
+    trusted = agent.whole_state().trust._replace(held=jnp.ones((), bool), trial=jnp.zeros((), bool))
+    agent._runtime.replace(agent.whole_state()._replace(trust=trusted))
     agent.learn(episodes=1, progress=False)
     assert agent._runtime._step._cache_size() == compiled

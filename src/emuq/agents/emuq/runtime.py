@@ -69,6 +69,11 @@ class Runtime:
         with double():
             self._keep(state)
 
+    def rescale(self, state: State, scale: np.ndarray) -> None:
+        """Go on with a state for which rows are scaled otherwise."""
+        self._scale = jnp.asarray(scale)
+        self.replace(state)
+
     def _keep(self, state: State) -> None:
         """Go on with a state whose S is as it was."""
         self._moving, self._fixed = programs.split(state)
@@ -154,6 +159,14 @@ class Runtime:
     def look(self) -> None:
         """Look ahead on all data: S is as it was."""
         self._keep(programs.look(self.whole_state(), self._options))
+    def act_greedily(self, scaled: np.ndarray, kappa: float) -> jax.Array:
+        """What a user is given: the best action, as an index; nothing is learned."""
+        return programs.act_greedily(self.whole_state(), scaled, kappa, bool(self._options.lookahead))
+
+    def values(self, scaled: np.ndarray, units: np.ndarray) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """Q, U and the variance of Q, for rows of states and actions."""
+        return programs.values(self.whole_state(), scaled, units, bool(self._options.lookahead))
+
 
 
 # The thread -------------------------------------------------------------------------------------------------

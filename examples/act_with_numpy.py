@@ -1,0 +1,60 @@
+"""Act on a policy that `agent.export("policy.npz")` wrote, with NumPy alone.
+
+    python examples/act_with_numpy.py policy.npz 0.1 0.2     # the action at the observation (0.1, 0.2)
+
+An observation of several parts is given as the vector that emuq makes of it (`emuq.agents.flatten`).
+"""
+
+import sys
+
+import numpy as np
+
+
+def load(path):
+    """The policy's arrays; nothing in the file is run."""
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def act(policy, observation):
+    """The best action at an observation, a vector of numbers."""
+    vector = np.ravel(np.asarray(observation, float))
+    pieces = [[np.cos(x), np.sin(x)] if i in policy["angles"] else [x] for i, x in enumerate(vector)]
+    vector = np.concatenate(pieces)
+    if "states" in policy:
+        known = np.flatnonzero((policy["states"] == vector).all(axis=1))
+        return policy["actions"][policy["best"][known[0]] if len(known) else 0]
+    state = (vector - policy["low"]) / policy["width"]
+    if policy["clip"]:
+        state = np.clip(state, 0.0, 1.0)
+    values = look_ahead(policy, state) if "support" in policy else regressed(policy, state)
+    return policy["actions"][np.argmax(values)]
+
+
+def look_ahead(policy, state):
+    """Q of every action: what the model says that it pays, and what the state is worth where it leads."""
+    z = np.tile((state - policy["mean"]) / policy["scale"], (len(policy["units"]), 1))
+    angle = np.concatenate([z, policy["units"]], axis=1) @ policy["frequencies"].T
+    features = np.concatenate([np.cos(angle), np.sin(angle)], axis=1) / len(policy["frequencies"]) ** 0.5
+    found = features @ policy["weights"]
+    following = z + found[:, :-1] * policy["change"]
+    pay = policy["reward"][0] + found[:, -1] * policy["reward"][1]
+    q = 5**0.5 * np.linalg.norm(following[:, None] - policy["support"], axis=-1)
+    kernel = sum((1 + x + x * x / 3) * np.exp(-x) for x in (q, q / 3)) / 2
+    worth = np.clip(policy["base"] + kernel @ policy["coefficients"], *policy["bounds"])
+    out = np.concatenate([following < policy["edges"][0], following > policy["edges"][1]], axis=1)
+    beyond = out @ policy["edge_worth"].ravel() / np.maximum(out.sum(axis=1), 1)
+    return pay + np.where(out.any(axis=1), beyond, worth)
+
+
+def regressed(policy, state):
+    """Q of every action by least squares on features of state and action."""
+    angle = policy["state_frequencies"] @ state
+    cosine, sine = np.split(policy["q_weights"], 2)
+    on_cos = cosine * np.cos(angle) + sine * np.sin(angle)
+    on_sin = sine * np.cos(angle) - cosine * np.sin(angle)
+    return policy["cos"] @ on_cos + policy["sin"] @ on_sin
+
+
+if __name__ == "__main__":
+    print(act(load(sys.argv[1]), [float(x) for x in sys.argv[2:]]))

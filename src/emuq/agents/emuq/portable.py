@@ -1,0 +1,77 @@
+"""A policy as one small file of arrays, for `examples/act_with_numpy.py` to act on without emuq.
+
+looking ahead   argmax_a r(s, a) + W(f(s, a)), as `planning.support` has it
+none            argmax_a phi(s, a) . w, where an agent does not look ahead (`lookahead=0`)
+exact           the best action of each known state, and the first action elsewhere
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from emuq.agents.emuq import trust
+from emuq.agents.emuq.exact import ExactRuntime, Table
+from emuq.agents.emuq.state import State
+from emuq.planning.support import Lookahead
+
+if TYPE_CHECKING:
+    from emuq.agents.emuq.agent import EMUQ
+
+
+def export(agent: EMUQ, path: str | os.PathLike) -> None:
+    """What kappa = 0 does."""
+    state: Any = agent.whole_state()
+    general = {
+        "actions": np.array(agent._choices),
+        "angles": np.array(sorted(agent._flat.angles), np.int64),
+        "low": agent._scaling.low,
+        "width": agent._scaling.width,
+        "clip": agent._scaling.clip,
+    }
+    if isinstance(agent._runtime, ExactRuntime):
+        found = _of_table(state, len(general["actions"]))
+    elif agent.settings.lookahead:
+        found = _of_lookahead(trust.best(state.trust, state.lookahead))
+    else:
+        found = _of_weights(state)
+    np.savez(path, **general, **found)
+
+
+def _of_table(table: Table, actions: int) -> dict[str, np.ndarray]:
+    number = int(table.counts[0])
+    best = table.q.reshape(-1, actions)[:number].argmax(axis=1)
+    return {"states": table.states[:number], "best": best}
+
+
+def _of_lookahead(policy: Lookahead) -> dict[str, np.ndarray]:
+    model, edges = policy.model, policy.edges
+    arrays = {
+        "frequencies": model.frequencies,
+        "weights": model.weights,
+        "mean": model.mean,
+        "scale": model.scale,
+        "change": model.change,
+        "reward": model.reward,
+        "units": policy.actions,
+        "support": policy.support,
+        "coefficients": policy.coefficients,
+        "base": policy.base,
+        "bounds": policy.bounds,
+        "edges": edges.places,
+        "edge_worth": edges.worth,
+    }
+    return {name: np.asarray(array, float) for name, array in arrays.items()}
+
+
+def _of_weights(state: State) -> dict[str, np.ndarray]:
+    basis = state.basis
+    arrays = {
+        "state_frequencies": basis.features.state_frequencies,
+        "q_weights": state.blocked.weights[:, 0],
+        "cos": basis.candidates.cos,
+        "sin": basis.candidates.sin,
+    }
+    return {name: np.asarray(array, float) for name, array in arrays.items()}
