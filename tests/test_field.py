@@ -101,7 +101,7 @@ def test_tables_claims_and_figure_of_stored_runs(tmp_path):
     (experiment,) = named(["field"])
     rows = []
     for seed in range(6):
-        rows += [row("emuq", "MountainCar-v0", seed, [-200.0, -130.0 + 5 * seed, -110.0, -105.0]),
+        rows += [row("emuq", "MountainCar-v0", seed, [-200.0, -130.0 + 5 * seed, -110.0, (-105.0, -150.0)[seed > 3]]),
                  row("random", "MountainCar-v0", seed, [-200.0] * 4),
                  row("emuq", "Hopper", seed, goal_steps=(400, 700, None)[seed % 3]),
                  row("random", "Hopper", seed)]  # fmt: skip
@@ -112,7 +112,7 @@ def test_tables_claims_and_figure_of_stored_runs(tmp_path):
     gymnasium, goals = experiment.tables(stored)
     assert gymnasium.rows[0] == (
         "MountainCar-v0 (-120)", "EMU-Q, default",
-        "-200.0 (0/6)", "-117.5 (4/6)", "-110.0 (6/6)", "-105.0 (6/6)", "-", "-", "-", "1,000", "2.00",
+        "-200.0 (0/6)", "-117.5 (4/6)", "-110.0 (6/6)", "-105.0 (4/6)", "-", "-", "-", "1,000", "2.00",
     )  # fmt: skip
     assert gymnasium.rows[1][-2] == "never"
     assert gymnasium.note == field_sb3.HOW

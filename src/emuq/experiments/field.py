@@ -75,7 +75,8 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
 
 
 def _against(rival: str, task: str, pairs: Sequence[tuple[Row, Row]]) -> Claim:
-    ours, theirs, steps = AGENTS["emuq"], AGENTS[rival], TASKS[task].steps
+    ours, steps = AGENTS["emuq"], TASKS[task].steps
+    theirs = "a random policy" if rival == "random" else AGENTS[rival]
     if TASKS[task].threshold is None:
         saved = statistics.mean([_capped(b) - _capped(a) for a, b in pairs])
         text = f"{ours} finds the goal of {task} in fewer steps than {theirs}"
