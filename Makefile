@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint docs wheel bench sb3 constraints clean
+.PHONY: setup demo test lint docs wheel bench sb3 sb3-field constraints clean
 
 setup: $(STAMP)
 
@@ -53,6 +53,9 @@ $(SB3)/.installed: pyproject.toml constraints.txt benchmarks/sb3/requirements.tx
 sb3: $(SB3)/.installed
 	$(SB3)/bin/python benchmarks/sb3/evaluate_policy.py
 	OMP_NUM_THREADS=1 $(SB3)/bin/python benchmarks/sb3/compare.py $(SB3_OPTIONS)
+
+sb3-field: $(SB3)/.installed
+	OMP_NUM_THREADS=1 $(SB3)/bin/python benchmarks/sb3/field.py $(SB3_OPTIONS)
 
 # The versions every test ran with; installs use them, so that next year's install is today's.
 constraints: setup

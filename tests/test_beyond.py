@@ -20,7 +20,7 @@ def _row(domain, seed, tests, first_goal=1):
 
 
 def test_they_run_only_when_named():
-    beyond = {"exploit", "ablation", "hanging", "sensitivity"}
+    beyond = {"exploit", "field", "ablation", "hanging", "sensitivity"}
     assert not beyond & {e.name for e in named([])}
     assert beyond <= set(every())
     assert [e.name for e in named(["ablation"])] == ["ablation"]

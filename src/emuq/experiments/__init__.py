@@ -1,4 +1,4 @@
-"""Every figure and table of the paper, by name, and two experiments beyond it."""
+"""Every figure and table of the paper, by name, and experiments beyond it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ MODULES: tuple[str, ...] = (
     "fig8",
     "hanging",
     "exploit",
+    "field",
     "ablation",
 )
 
