@@ -46,7 +46,9 @@ def test_nobody_is_trusted_before_a_success():
 
 
 def test_a_policy_that_reached_the_goal_acts_until_it_misses():
-    seen, given, _ = play([(True, 1.0, 10), (True, 0.5, 12), (True, 0.4, 14), (False, 0.0, 16), (True, 1.0, 18)])
+    seen, given, _ = play(
+        [(True, 1.0, 10), (True, 0.5, 12), (True, 0.4, 14), (False, 0.0, 16), (True, 1.0, 18)]
+    )
     assert [acted for acted, _ in seen] == [1, 1, 1, 1, 5]
     assert given == 5
 

@@ -51,8 +51,8 @@ def reset(env: Environment, space: gym.Space, seed: int) -> Any:
 def step(env: Environment, space: gym.Space, action: Any, number: int, most: float = -math.inf) -> Step:
     """The answer to `action`, the step of this number.
 
-    The goal is reached where `info["is_success"]` says so; where the environment does not have it, where the
-    episode terminates with a reward above 0 and above `most`, the largest one of a step before.
+    The goal is reached where `info["is_success"]` says so; where the environment does not have it, where it
+    looks like one.
     """
     answer = env.step(action)
     if not (isinstance(answer, tuple) and len(answer) == 5):
@@ -64,8 +64,13 @@ def step(env: Environment, space: gym.Space, action: Any, number: int, most: flo
     observation = observation_of(space, observation, number)
     reward, terminated, truncated = reward_of(reward, number), bool(terminated), bool(truncated)
     told = "is_success" in info
-    goal = bool(info["is_success"]) if told else terminated and reward > max(0.0, most)
+    goal = bool(info["is_success"]) if told else looks_like_a_goal(terminated, reward, most)
     return Step(observation, reward, terminated, truncated, goal, told)
+
+
+def looks_like_a_goal(terminated: bool, reward: float, most: float) -> bool:
+    """An episode that terminates with a reward above 0 and above `most`, the largest one of a step before."""
+    return terminated and reward > max(0.0, most)
 
 
 def observation_of(space: gym.Space, given: Any, number: int | None = None) -> Any:

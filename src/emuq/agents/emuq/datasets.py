@@ -6,17 +6,17 @@ them come with the kappa of before; then kappa's controller hears how each ended
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from emuq.agents.episodes import Transition, UnderWay
-from emuq.agents.readings import observation_of, reward_of
+from emuq.agents.readings import looks_like_a_goal, observation_of, reward_of
 from emuq.agents.spaces import from_unit
 from emuq.errors import InputError, quoted
 from emuq.kappa import Outcome
-from emuq.planning.transitions import reached_goal
 
 if TYPE_CHECKING:
     from emuq.agents.emuq.agent import EMUQ
@@ -45,7 +45,8 @@ def rows_of(given: dict[str, Any]) -> Iterator[list[Transition]]:
     for observation, action, reward, following, terminated, truncated in zip(*columns, strict=True):
         ends = bool(terminated), bool(truncated)
         reward = reward_of(reward, len(episode) + 1)
-        goal = bool(reached_goal(ends[0], reward))
+        most = max((row.reward for row in episode), default=-math.inf)
+        goal = looks_like_a_goal(ends[0], reward, most)
         episode.append(Transition(observation, action, reward, following, *ends, goal))
         if any(ends):
             yield episode

@@ -159,6 +159,7 @@ class Runtime:
     def look(self) -> None:
         """Look ahead on all data: S is as it was."""
         self._keep(programs.look(self.whole_state(), self._options))
+
     def act_greedily(self, scaled: np.ndarray, kappa: float) -> jax.Array:
         """What a user is given: the best action, as an index; nothing is learned."""
         return programs.act_greedily(self.whole_state(), scaled, kappa, bool(self._options.lookahead))
@@ -166,7 +167,6 @@ class Runtime:
     def values(self, scaled: np.ndarray, units: np.ndarray) -> tuple[jax.Array, jax.Array, jax.Array]:
         """Q, U and the variance of Q, for rows of states and actions."""
         return programs.values(self.whole_state(), scaled, units, bool(self._options.lookahead))
-
 
 
 # The thread -------------------------------------------------------------------------------------------------
