@@ -1,0 +1,46 @@
+"""Arrays as the page has them: a picture as PNG, a map as one byte a cell."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+
+from emuq.livepage.series import number
+
+WIDEST = 480  # pixels: more would only take time to send
+
+
+def shrunk(frame: np.ndarray) -> np.ndarray:
+    """Every n-th pixel of a rendered frame, a copy that nobody draws over."""
+    every = max(1, -(-frame.shape[1] // WIDEST))
+    return np.ascontiguousarray(frame[::every, ::every, :3], dtype=np.uint8)
+
+
+def png(pixels: np.ndarray) -> bytes:
+    """PNG of an array (height, width, 3) of bytes."""
+    height, width, _ = pixels.shape
+    rows = np.zeros((height, 1 + 3 * width), np.uint8)  # each begins with its filter: none
+    rows[:, 1:] = pixels.reshape(height, -1)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 1)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(map(_chunk, parts))
+
+
+def _chunk(part: tuple[bytes, bytes]) -> bytes:
+    kind, data = part
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def panel(values: np.ndarray) -> dict[str, Any]:
+    """A map as bytes from 0 (its lowest value) to 255 (its highest), and what these two are."""
+    low, high = float(values.min()), float(values.max())
+    scaled = (values - low) * (255.0 / (high - low)) if high > low else np.zeros_like(values)
+    return {
+        "low": number(low),
+        "high": number(high),
+        "cells": base64.b64encode(np.round(scaled).astype(np.uint8).tobytes()).decode(),
+    }
