@@ -21,6 +21,7 @@ _PUBLIC = {
     "RND": "emuq.agents.rnd.agent",
     "VIME": "emuq.agents.vime.agent",
     "GoalOnly": "emuq.domains.goal_only",
+    "live": "emuq.livepage.page",
 }
 _MODULES = ("cache", "callbacks", "dispatch", "exploration", "kappa", "plot")
 

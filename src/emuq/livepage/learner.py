@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Event
 from emuq.errors import InputError
-from emuq.kappa import Controller
+from emuq.kappa import Constant, Controller
 from emuq.livepage import kept
 from emuq.livepage.samples import Audience, Samples
 from emuq.livepage.series import episodes, number
@@ -164,7 +164,6 @@ class Learner:
         agent, samples = self.agent, self.samples
         history = list(agent.history)
         return {
-            "summary": agent.summary() if not history else repr(agent).strip("<>"),
             "steps": agent.num_transitions,
             "episodes": len(history),
             "goals": sum(row.goal for row in history),
@@ -188,7 +187,9 @@ class Learner:
 
     def set_kappa(self, kappa: float | Controller) -> str:
         self.agent.kappa = kappa  # type: ignore[assignment]
-        return f"kappa is {self.agent.kappa:g}, set by {self.agent.controller}"
+        if isinstance(self.agent.controller, Constant):
+            return f"kappa set to {self.agent.kappa:g} by hand"
+        return f"kappa is {self.agent.kappa:g}, from now on set by {self.agent.controller}"
 
     def pause(self, paused: bool) -> str:
         self.paused, self._allowed = paused, 0

@@ -38,7 +38,7 @@ function picture(cells) {
 
 function drawMap(canvas, panel, map, names) {
   const { context, width, height } = prepared(canvas);
-  const left = 46, right = 62, top = 6, bottom = 34;
+  const left = 46, right = 72, top = 6, bottom = 34;
   const w = width - left - right, h = height - top - bottom;
   if (w < 20 || h < 20) return;
   context.imageSmoothingEnabled = true;

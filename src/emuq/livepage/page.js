@@ -96,7 +96,7 @@ function drawCharts() {
   chart(byId("chart-kappa"), state.kappas.map(([steps, kappa]) => [steps, positionOf(kappa)]), {
     first: 0, last: state.steps, low: 0, high: 100, stepped: true, label: "kappa",
     say: (position) => short(kappaAt(position)),
-    ticks: [[0, "0"], [5, ""], [50, "1"], [95, ""], [100, "∞"]],
+    ticks: [[0, "0"], [50, "1"], [100, "∞"]],
   });
 }
 
