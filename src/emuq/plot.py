@@ -77,7 +77,7 @@ def value_map(
 def states_over(
     agent: EMUQ, dims: tuple[int, int], resolution: int, at: Sequence[float] | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Two axes, and the states of the grid over them, row by row; other dimensions are `at`, or the middle."""
+    """Two axes and the states of the grid over them, row by row; other dimensions are `at`, or the middle."""
     low, high = agent.bounds
     if len(low) < 2:
         raise InputError(f"observations have {len(low)} dimension: value_map needs two")

@@ -52,9 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
     folder, agent, notes = _drawn_run(args)
     last = None if args.resume is None else folder / CHECKPOINT
-    page = live(
-        agent, out=folder, host=args.host, port=args.port, browser=not args.no_browser, last=last
-    )
+    page = live(agent, out=folder, host=args.host, port=args.port, browser=not args.no_browser, last=last)
     for text in notes:
         note(text)
     print(page.url, flush=True)

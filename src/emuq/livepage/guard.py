@@ -1,8 +1,8 @@
 """Who may see the page: three checks of every request, HTTP or WebSocket, before anything else sees it.
 
-    Host      an address of this machine: a foreign name that points here (DNS rebinding) is refused
-    Origin    where there is one, the page's own: another site's page cannot connect
-    token     a secret that only the printed address has
+Host      an address of this machine: a foreign name that points here (DNS rebinding) is refused
+Origin    where there is one, the page's own: another site's page cannot connect
+token     a secret that only the printed address has
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 from urllib.parse import parse_qs
 
 LOG = logging.getLogger("emuq.live")
-Scope, Receive, Send = Any, Any, Any
 HEADERS = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
 REFUSED = b"Not for you: open the address that emuq live printed, token included.\n"
 
@@ -34,7 +33,7 @@ class Guard:
     def __init__(self, app: Any, *, host: str, token: str) -> None:
         self._app, self._host, self._token = app, host, token
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         reason = self._fault(scope) if scope["type"] in ("http", "websocket") else None
         if reason is None:
             await self._app(scope, receive, send)
@@ -48,7 +47,7 @@ class Guard:
             await send({"type": "http.response.start", "status": 403, "headers": HEADERS})
             await send({"type": "http.response.body", "body": REFUSED})
 
-    def _fault(self, scope: Scope) -> str | None:
+    def _fault(self, scope: dict[str, Any]) -> str | None:
         """What is wrong with a request, in words, or None."""
         headers: dict[bytes, bytes] = {}
         for name, value in scope["headers"]:

@@ -130,7 +130,8 @@ class Learner:
         return max(0.0, self._stepped + 1.0 / self.speed - time.perf_counter())
 
     def _take(self, order: Order, future: Future) -> None:
-        if order.when == "step":
+        nowhere = order.name == "load" and self._last is None  # refused at once: no episode is cut for it
+        if order.when == "step" or nowhere:
             self._carry_out(order, future)
         else:
             self._later.append((order, future))

@@ -1,12 +1,12 @@
 """What the page may ask for: a message is one of a few known orders with numbers in range, or is refused.
 
-    {"do": "kappa", "kappa": 0.5}            a number from 0, or "inf"
-    {"do": "controller", "name": "Decay", "fields": {"c": 0.1}}
-    {"do": "pause"}, {"do": "go on"}, {"do": "step"}
-    {"do": "speed", "steps": 30}             steps a second, or "inf": as fast as it can
-    {"do": "view", "dims": [0, 1]}           what the maps are drawn over
-    {"do": "test", "episodes": 5, "kappa": 0}
-    {"do": "save"}, {"do": "load"}, {"do": "reset"}
+{"do": "kappa", "kappa": 0.5}            a number from 0, or "inf"
+{"do": "controller", "name": "Decay", "fields": {"c": 0.1}}
+{"do": "pause"}, {"do": "go on"}, {"do": "step"}
+{"do": "speed", "steps": 30}             steps a second, or "inf": as fast as it can
+{"do": "view", "dims": [0, 1]}           what the maps are drawn over
+{"do": "test", "episodes": 5, "kappa": 0}
+{"do": "save"}, {"do": "load"}, {"do": "reset"}
 """
 
 from __future__ import annotations

@@ -124,6 +124,7 @@ def _listen(host: str, port: Any) -> socket.socket:
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
+        listening.listen()  # a browser that is quicker than the server's start waits
     except OSError as error:
         raise InputError(f"cannot listen at {host}, port {port} ({error.strerror}): choose another") from None
     return listening

@@ -89,7 +89,9 @@ def document(title: str) -> tuple[str, str]:
     css = files.joinpath("page.css").read_text()
     script = "\n".join(files.joinpath(name).read_text() for name in SCRIPTS)
     text = files.joinpath("page.html").read_text()
-    text = text.replace("/* css */", css).replace("/* script */", script).replace("{title}", html.escape(title))
+    text = (
+        text.replace("/* css */", css).replace("/* script */", script).replace("{title}", html.escape(title))
+    )
     # The hashes are of what the browser finds between the tags.
     css, script = (text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0] for tag in ("style", "script"))
     policy = (

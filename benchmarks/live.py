@@ -1,0 +1,78 @@
+"""Learning with the live page open in a browser, over learning without it, in one run.
+
+Both are of the same agent: stretches of a few seconds with the page open and with no page alternate, since an
+agent's speed changes as its data grow. The other number is how long it takes from a click on the page until
+the agent has the new kappa.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+
+import gymnasium as gym
+import numpy as np
+from playwright.sync_api import sync_playwright
+
+import emuq
+from emuq import dispatch
+from timing import report
+
+PAIRS, SECONDS = 8, 6.0
+
+
+def speed(page) -> float:
+    """Steps a second of the agent's learning thread."""
+    began, first = time.perf_counter(), page.do(lambda agent: agent.num_transitions)
+    time.sleep(SECONDS)
+    last, ended = page.do(lambda agent: agent.num_transitions), time.perf_counter()
+    return (last - first) / (ended - began)
+
+
+def latency(page, tab) -> float:
+    """Seconds from a click until the agent acts on the kappa that was clicked."""
+    kappa = 0.0 if page.do(lambda agent: agent.kappa) else 1.0
+    began = time.perf_counter()
+    tab.locator(f"[data-kappa='{kappa:g}']").click()
+    while page.do(lambda agent: agent.kappa) != kappa:
+        pass
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    dispatch.inline()
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+    env = gym.make("emuq/MountainCar-v0", render_mode="rgb_array")
+    agent = emuq.EMUQ(env, seed=0, kappa=1.0, capacity=16384)
+    with tempfile.TemporaryDirectory() as out, emuq.live(agent, out=out) as page, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        while page.do(lambda agent: agent.num_transitions) < 1500:  # compiled, and warm
+            time.sleep(0.5)
+        with_page, without, late = [], [], []
+        for _ in range(PAIRS):
+            tab = browser.new_page(viewport={"width": 1280, "height": 900})
+            tab.goto(page.url)
+            tab.locator("#frame").wait_for()
+            with_page.append(speed(page))
+            late.append(latency(page, tab))
+            late.append(latency(page, tab))
+            tab.close()
+            without.append(speed(page))
+        browser.close()
+    ratios = np.array(with_page) / np.array(without)
+    row = {
+        "open, steps/s": float(np.median(with_page)),
+        "without, steps/s": float(np.median(without)),
+        "ratio": float(np.sum(with_page) / np.sum(without)),
+        "lowest": float(ratios.min()),
+        "highest": float(ratios.max()),
+        "click to kappa, ms": 1e3 * float(np.median(late)),
+        "slowest, ms": 1e3 * float(np.max(late)),
+    }
+    report("EMU-Q on MountainCar with the live page open", [row], "Bars: ratio >= 0.8, slowest <= 1000.")
+
+
+if __name__ == "__main__":
+    main()
