@@ -71,7 +71,7 @@ def ask(learner, **message):
 
 def count(learner):
     counts = []
-    learner.ask(Order("count", lambda one: counts.append(one.agent.num_transitions))).result(timeout=10)
+    learner.ask(Order("count", lambda one: counts.append(one.agent.num_transitions), quiet=True)).result(timeout=10)
     return counts[0]
 
 

@@ -36,11 +36,12 @@ NOTES = 6  # of what happened, that the page shows
 
 
 class Order(NamedTuple):
-    """What to do, in one word for the page, and when."""
+    """What to do, in one word for the page, and when; a `quiet` one changes nothing that viewers see."""
 
     name: str
     run: Callable[[Learner], str | None]
     when: str = "step"
+    quiet: bool = False
 
 
 class Learner:
@@ -120,7 +121,7 @@ class Learner:
                     continue
                 break
             self._take(order, future)
-            self.samples.take(self.state, now=True)
+            self.samples.take(self.state, now=self.paused and not order.quiet)
         self._stepped = time.perf_counter()
 
     def _wait(self) -> float:

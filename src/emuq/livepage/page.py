@@ -93,7 +93,7 @@ class Page:
     def do(self, function: Callable[[Agent], Answer]) -> Answer:
         """What `function` of the agent returns, called between two steps by the thread that learns."""
         answers: list[Answer] = []
-        order = Order("do", lambda learner: answers.append(function(learner.agent)))
+        order = Order("do", lambda learner: answers.append(function(learner.agent)), quiet=True)
         self._learner.ask(order).result()
         return answers[0]
 
