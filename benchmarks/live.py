@@ -21,7 +21,7 @@ from emuq import dispatch
 from emuq.livepage.orders import parse
 from timing import report
 
-PAIRS, STEPS, CLICKS = 7, 600, 10
+PAIRS, STEPS, CLICKS = 5, 400, 10
 WARM = 1000  # steps before the checkpoint
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import json
 import queue
 import re
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -20,7 +22,7 @@ from emuq.livepage.learner import Learner, Order
 from emuq.livepage.names import names_of
 from emuq.livepage.orders import parse
 from emuq.livepage.pace import Pace
-from emuq.livepage.pictures import png, shrunk
+from emuq.livepage.pictures import panel, png, shrunk
 from emuq.livepage.series import MOST, Series, episodes
 from weigher import EXPLOIT, Walkway, Weigher
 
@@ -71,7 +73,9 @@ def ask(learner, **message):
 
 def count(learner):
     counts = []
-    learner.ask(Order("count", lambda one: counts.append(one.agent.num_transitions), quiet=True)).result(timeout=10)
+    learner.ask(Order("count", lambda one: counts.append(one.agent.num_transitions), quiet=True)).result(
+        timeout=10
+    )
     return counts[0]
 
 
@@ -286,6 +290,18 @@ def test_a_picture_is_a_png_that_others_can_read():
     pixels = np.random.default_rng(0).integers(0, 255, (7, 5, 3)).astype(np.uint8)
     np.testing.assert_array_equal(np.asarray(image.open(io.BytesIO(png(pixels)))), pixels)
     assert shrunk(np.full((20, 1000, 4), 9, np.uint8)).shape == (6, 333, 3)
+
+
+def test_a_map_keeps_its_scale_where_it_has_one():
+    values = np.array([[-20.0, -5.0]])
+    assert base64.b64decode(panel(values)["cells"]) == bytes([0, 255])
+    assert base64.b64decode(panel(values, (-10.0, 0.0))["cells"]) == bytes([0, 128])
+
+
+def test_nothing_is_drawn_before_the_first_reset(tmp_path, crowd):
+    samples = Learner(Weigher(gym.wrappers.OrderEnforcing(Walkway())), tmp_path, crowd).samples
+    samples.take(dict, now=True)
+    assert samples.no_picture == ""
 
 
 def test_long_histories_have_few_points():

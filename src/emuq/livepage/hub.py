@@ -82,7 +82,10 @@ def _plain(kind: str, sample: Any) -> dict[str, Any]:
             "dims": found.dims,
             "low": found.low.tolist(),
             "high": found.high.tolist(),
-            "panels": {name: panel(values) for name, values in found.panels.items()},
+            "panels": {
+                name: panel(values, (found.lowest, 0.0) if name == "u" else None)
+                for name, values in found.panels.items()
+            },
             "paths": [_path(found, path) for path in paths],
         }
     return sample

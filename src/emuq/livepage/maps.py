@@ -27,6 +27,7 @@ class Map(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     panels: dict[str, np.ndarray]
+    lowest: float  # U from here to 0: one scale of colours for all times, on which U drains
 
 
 class Maps:
@@ -62,4 +63,4 @@ class Maps:
         low, high = (bound[list(self.dims)] for bound in agent.bounds)
         found = {"u": u, "q": q, "variance": variance}
         panels = {name: values[:cells].reshape(RESOLUTION, RESOLUTION) for name, values in found.items()}
-        return Map(self.dims, low, high, panels), left
+        return Map(self.dims, low, high, panels, -agent.exploration_range), left

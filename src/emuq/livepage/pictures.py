@@ -37,10 +37,11 @@ def _chunk(part: tuple[bytes, bytes]) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def panel(values: np.ndarray) -> dict[str, Any]:
-    """A map as bytes from 0 (its lowest value) to 255 (its highest), and what these two are."""
-    low, high = float(values.min()), float(values.max())
-    scaled = (values - low) * (255.0 / (high - low)) if high > low else np.zeros_like(values)
+def panel(values: np.ndarray, scale: tuple[float, float] | None = None) -> dict[str, Any]:
+    """A map as bytes from 0 (low) to 255 (high), and what these are: the scale's or the map's own ends."""
+    low, high = (float(values.min()), float(values.max())) if scale is None else scale
+    share = (values - low) / (high - low) if high > low else np.zeros_like(values)
+    scaled = 255.0 * np.clip(share, 0.0, 1.0)
     return {
         "low": number(low),
         "high": number(high),

@@ -44,6 +44,7 @@ class Samples:
         self._agent, self._audience = agent, audience
         self._paths: deque[list[np.ndarray]] = deque(maxlen=TRACES)
         self._begins = True  # the next step is the first of an episode
+        self._moved = False  # before its first reset an environment cannot be drawn
         self._state, self._frame, self._map = Pace(5, 0.03), Pace(10, 0.03), Pace(5, 0.08)
         self._unwatched = Pace(0.5, 0.01)
         self._counted, self.rate = (0.0, 0), 0.0
@@ -51,7 +52,7 @@ class Samples:
     def see(self, event: Event) -> None:
         """Remember a step; done at every one, so that it does next to nothing."""
         agent, transition = event.agent, event.transition
-        kappa = self.kappa.points
+        self._moved, kappa = True, self.kappa.points
         if not kappa or kappa[-1][1] != agent.kappa:
             self.kappa.add(agent.num_transitions, agent.kappa)
         if transition is None:
@@ -111,7 +112,7 @@ class Samples:
     def _rendered(self) -> np.ndarray | None:
         """The environment's own picture. One that cannot be drawn is not tried again."""
         env = self._agent.env
-        if self.no_picture or env is None:
+        if self.no_picture or env is None or not self._moved:
             return None
         if env.render_mode != "rgb_array":
             self.no_picture = 'make the environment with render_mode="rgb_array" to see it here'
