@@ -21,8 +21,8 @@ from emuq import dispatch
 from emuq.livepage.orders import parse
 from timing import report
 
-PAIRS, STEPS, CLICKS = 5, 400, 10
-WARM = 1000  # steps before the checkpoint
+PAIRS, STEPS, CLICKS = 5, 250, 5
+WARM = 300  # steps before the checkpoint
 
 
 def steps(page) -> int:
@@ -67,6 +67,7 @@ def main() -> None:
             with_page.append(speed(page))
             tab.close()
             without.append(speed(page))
+            print(f"{with_page[-1]:.0f} steps/s with the page open, {without[-1]:.0f} without", flush=True)
         tab = browser.new_page()
         tab.goto(page.url)
         late = [latency(page, tab) for _ in range(2 * CLICKS)][CLICKS:]
