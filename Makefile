@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test chromium lint bench sb3 constraints clean
+.PHONY: setup demo test chromium lint docs wheel bench sb3 constraints clean
 
 setup: $(STAMP)
 
@@ -31,6 +31,21 @@ lint: setup
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/pyright
 
+# The site, in site/: any warning, broken link or missing anchor is an error.
+$(VENV)/.docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
+# dist/*.whl and dist/*.tar.gz; then the wheel is installed in a new environment without extras, and used.
+wheel: setup
+	@rm -rf dist
+	$(BIN)/python -m build --outdir dist > /dev/null
+	$(BIN)/python .ci/check_wheel.py dist
+
 bench: setup
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
@@ -50,4 +65,4 @@ constraints: setup
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
 
 clean:
-	rm -rf $(VENV) $(SB3) build dist
+	rm -rf $(VENV) $(SB3) build dist site

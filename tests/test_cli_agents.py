@@ -56,7 +56,8 @@ def test_every_environment_has_an_agent_that_learns(entry, capsys):
 def test_envs_says_which_agents_fit(capsys):
     assert main(["envs"]) == 0
     assert (
-        "CliffWalking, Taxi: exploration-values, additive-rewards, epsilon-greedy" in capsys.readouterr().out
+        "CliffWalking, Taxi, DeepSea: exploration-values, additive-rewards, epsilon-greedy, emuq, emuq-paper"
+        in capsys.readouterr().out
     )
 
 
@@ -69,10 +70,13 @@ def test_taxi_is_trained_by_an_agent_that_fits_and_the_command_says_which(tmp_pa
 
 
 def test_an_agent_that_does_not_fit_names_those_that_do(tmp_path, capsys):
-    assert main(["train", "Taxi", "--agent", "emuq", "--out", str(tmp_path)]) == 2
+    assert main(["train", "Taxi", "--agent", "vime", "--out", str(tmp_path)]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1
-    assert "Agents that fit: exploration-values, additive-rewards, epsilon-greedy, random" in told
+    assert (
+        "Agents that fit: exploration-values, additive-rewards, epsilon-greedy, emuq, emuq-paper, random"
+        in told
+    )
 
 
 def test_rffq_is_public():

@@ -18,6 +18,7 @@ CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(<?([^()\s>]+)>?[^()]*\)|(?:href|src|srcset)=\"([^\"\s]+)\"")
 HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
 NAMED = re.compile(r"<a\s[^>]*(?:id|name)=\"([^\"]+)\"")
+DESCRIBED = re.compile(r"^::: (\S+)$", re.MULTILINE)  # by the site, under a heading with that anchor
 LONGEST = 150  # lines of the design page
 
 
@@ -42,7 +43,7 @@ def anchors(page: Path) -> frozenset[str]:
         name = slug(heading)
         found[name] = found.get(name, -1) + 1
     numbered = {f"{name}-{i}" for name, last in found.items() for i in range(1, last + 1)}
-    return frozenset(found) | numbered | frozenset(NAMED.findall(text))
+    return frozenset(found) | numbered | frozenset(NAMED.findall(text) + DESCRIBED.findall(text))
 
 
 def broken(page: Path) -> list[str]:

@@ -54,7 +54,7 @@ def test_same_seed_same_trajectory_other_seed_another(name):
     assert np.array_equal(first, rollout(two, 7))
     assert np.array_equal(first, rollout(two, 7)), "the seed decides, not what came before"
     other = rollout(one, 8)
-    if "CliffWalking" not in name:  # One start; only its rare slips tell seeds apart.
+    if "CliffWalking" not in name and "DeepSea" not in name:  # One start; only slips tell seeds apart.
         assert first.shape != other.shape or not np.array_equal(first, other)
 
 

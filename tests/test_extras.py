@@ -10,6 +10,7 @@ import gymnasium as gym
 import pytest
 
 import emuq  # noqa: F401 (registers the environments)
+from emuq.cli import main
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -20,9 +21,10 @@ def name(requirement: str) -> str:
     return re.match(r"[\w.-]+", requirement).group().lower().replace("_", "-")
 
 
-def test_all_brings_every_extra_but_the_developers():
+def test_all_brings_every_extra_but_those_for_developers():
     [everything] = EXTRAS["all"]
-    assert set(everything.removeprefix("emuq[").removesuffix("]").split(",")) == set(EXTRAS) - {"all", "dev"}
+    brought = everything.removeprefix("emuq[").removesuffix("]").split(",")
+    assert set(brought) == set(EXTRAS) - {"all", "dev", "docs"}
 
 
 def test_every_requirement_has_one_version_that_all_tests_ran_with():
@@ -46,3 +48,16 @@ def test_a_video_can_be_recorded(tmp_path):
     env.close()
     [video] = tmp_path.rglob("*.mp4")
     assert video.stat().st_size > 0
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_evaluate_records_each_test_episode(tmp_path, capsys):
+    pytest.importorskip("moviepy", reason="the extra video is not installed")
+    run, videos = str(tmp_path / "run"), tmp_path / "videos"
+    assert main(["train", "Chain", "--agent", "random", "--episodes", "1", "--out", run]) == 0
+    evaluate = ["evaluate", run, "--episodes", "2", "--video", str(videos)]
+    assert main(evaluate) == 0
+    assert [path.stat().st_size > 0 for path in videos.glob("*.mp4")] == [True, True]
+    capsys.readouterr()
+    assert main(evaluate) == 2, "the videos of before stay"
+    assert "expected a new or an empty folder" in capsys.readouterr().err

@@ -69,8 +69,8 @@ def test_these_do_not_know_each_other(source, target):
 
 # EMU-Q's room -----------------------------------------------------------------------------------------------
 
-PURE = ("options", "state", "contest", "act", "learn", "plan")  # functions of values: no thread, no loop
-HOST = ("agent", "runtime", "programs", "schedule")  # what loops, waits, decides when
+PURE = ("options", "state", "contest", "act", "learn", "plan", "ranges")  # values alone: no thread, no loop
+HOST = ("agent", "runtime", "programs", "schedule", "exact", "datasets", "portable")  # what loops, waits
 ENGINE = ("runtime", "programs")
 
 

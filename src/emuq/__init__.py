@@ -3,11 +3,41 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from emuq.domains.registration import register as _register
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:  # for editors and readers of the code; a program gets these names from `__getattr__`
+    from emuq import cache, callbacks, dispatch, exploration, kappa, plot
+    from emuq.agents.dora.agent import DORA
+    from emuq.agents.emuq.agent import EMUQ
+    from emuq.agents.random import RandomAgent
+    from emuq.agents.rffq import RFFQ
+    from emuq.agents.rnd.agent import RND
+    from emuq.agents.tabular.agent import AdditiveRewards, EpsilonGreedy, ExplorationValues
+    from emuq.agents.vime.agent import VIME
+    from emuq.domains.goal_only import GoalOnly
+
+__version__ = "0.1.0"  # the one place: the package's metadata read it from here
+
+__all__ = [
+    "DORA",
+    "EMUQ",
+    "RFFQ",
+    "RND",
+    "VIME",
+    "AdditiveRewards",
+    "EpsilonGreedy",
+    "ExplorationValues",
+    "GoalOnly",
+    "RandomAgent",
+    "cache",
+    "callbacks",
+    "dispatch",
+    "exploration",
+    "kappa",
+    "plot",
+]
 
 # Where each public name is defined. Imported when first used, so that `import emuq` stays quick.
 _PUBLIC = {

@@ -22,7 +22,20 @@ MIN_SECONDS = 0.0
 
 
 def enable(path: str | os.PathLike | None = None) -> Path:
-    """JAX keeps what it compiles from now on below `path`, at most 128 MiB of it; the folder itself."""
+    """JAX keeps what it compiles from now on on disk, at most 128 MiB of it.
+
+    Args:
+        path: The folder; ~/.cache/emuq by default, or $XDG_CACHE_HOME/emuq.
+
+    Returns:
+        The folder below `path` for this kind of processor.
+
+    Raises:
+        InputError: If the folder cannot be made.
+
+    Examples:
+        >>> folder = emuq.cache.enable("compiled")
+    """
     import jax
     from jax.experimental.compilation_cache import compilation_cache
 

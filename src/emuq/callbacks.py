@@ -4,18 +4,67 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
+from typing import Any
 
 import gymnasium as gym
 
 from emuq.agents.episodes import Event
-from emuq.errors import MissingExtra
+from emuq.errors import InputError, MissingExtra, quoted
+from emuq.history import Episode
 from emuq.kappa.protocol import check_whole
+
+
+def numbers_of(episode: Episode) -> dict[str, float]:
+    """An episode's numbers by the names under which they are logged."""
+    return {
+        "episode/return": float(episode.total_return),
+        "episode/length": float(episode.length),
+        "episode/goal": float(episode.goal),
+        "episode/kappa": float(episode.kappa),
+    }
+
+
+class Metrics:
+    """Hands each episode's return, length, goal and kappa to a logger: W&B's, MLflow's, or your own.
+
+    Weights & Biases and MLflow each have a function that takes a dict of numbers and a step: `run.log` of a
+    run that `wandb.init` made, and `mlflow.log_metrics`. emuq needs neither to be installed.
+
+    Args:
+        log: Called as `log(numbers, step=steps)` after every episode.
+
+    Examples:
+        >>> def log(numbers, step): print(sorted(numbers))
+        >>> history = agent.learn(episodes=1, callback=emuq.callbacks.Metrics(log), progress=False)
+        ['episode/goal', 'episode/kappa', 'episode/length', 'episode/return']
+    """
+
+    def __init__(self, log: Callable[..., Any]) -> None:
+        if not callable(log):
+            raise InputError(
+                f"log is {quoted(log)}: expected a function of numbers and step, such as run.log of W&B or "
+                "mlflow.log_metrics"
+            )
+        self._log = log
+
+    def __call__(self, event: Event) -> None:
+        if event.kind == "episode" and event.episode is not None:
+            self._log(numbers_of(event.episode), step=event.episode.steps)
 
 
 class TensorBoard:
     """Writes each episode's return, length, goal and kappa as TensorBoard event files.
 
-    with TensorBoard("runs/car") as board: agent.learn(episodes=20, callback=board)
+    Args:
+        directory: The folder of this run; `tensorboard --logdir` takes it, or the folder above it.
+
+    Raises:
+        MissingExtra: If tensorboardX is not installed.
+
+    Examples:
+        >>> with emuq.callbacks.TensorBoard("runs/chain") as board:
+        ...     history = agent.learn(episodes=2, callback=board, progress=False)
     """
 
     def __init__(self, directory: str | os.PathLike) -> None:
@@ -27,17 +76,12 @@ class TensorBoard:
 
     def __call__(self, event: Event) -> None:
         if event.kind == "episode" and event.episode is not None:
-            episode = event.episode
-            for name, value in (
-                ("return", episode.total_return),
-                ("length", episode.length),
-                ("goal", float(episode.goal)),
-                ("kappa", episode.kappa),
-            ):
-                self._writer.add_scalar(f"episode/{name}", value, episode.steps)
+            for name, value in numbers_of(event.episode).items():
+                self._writer.add_scalar(name, value, event.episode.steps)
             self._writer.flush()  # an interrupted run has all of its whole episodes
 
     def close(self) -> None:
+        """End the files. `with` does it by itself."""
         self._writer.close()
 
     def __enter__(self) -> TensorBoard:
@@ -50,13 +94,25 @@ class TensorBoard:
 class KeepBest:
     """Saves the agent whenever it is better than it ever was: by the mean return of its last episodes.
 
-        best = KeepBest("best.emuq")
-        agent.learn(episodes=50, callback=best)
-        agent = emuq.EMUQ.load("best.emuq", env)
-
     With `tests`, by the mean return of so many episodes that only exploit and that are not learned from, run
     after every episode: this costs steps of the environment and tells more, since an agent that explores is
     worse than what it has learned. The test episodes are the same ones every time.
+
+    Args:
+        path: The file to save to.
+        last: How many of the last episodes are averaged.
+        tests: How many test episodes are averaged instead, if any.
+        env: The environment of the tests; the agent's own by default.
+
+    Attributes:
+        best: The mean return of what is in the file.
+
+    Examples:
+        >>> best = emuq.callbacks.KeepBest("best.emuq", tests=2)
+        >>> history = agent.learn(episodes=3, callback=best, progress=False)
+        >>> best.best
+        1.0
+        >>> agent = emuq.ExplorationValues.load("best.emuq", agent.env)
     """
 
     def __init__(

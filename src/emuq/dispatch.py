@@ -16,5 +16,8 @@ def inline() -> None:
     """Compiled calls on the CPU run on the caller's thread from now on, all of the program's.
 
     Call it before anything is computed with JAX: it has no effect after that.
+
+    Examples:
+        >>> emuq.dispatch.inline()
     """
     jax.config.update("jax_cpu_enable_async_dispatch", False)

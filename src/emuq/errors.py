@@ -10,7 +10,15 @@ _LONGEST = 100  # characters of a value that is quoted in a message
 
 
 class InputError(ValueError):
-    """Bad input. Its message is one line and is all that a user needs to see."""
+    """Bad input. Its message is one line and is all that a user needs to see.
+
+    Examples:
+        >>> try:
+        ...     agent.kappa = -1.0
+        ... except ValueError as error:
+        ...     print(error)
+        kappa is -1.0: expected a number from 0, or inf
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(" ".join(message.split()))  # arrays and spaces are printed over several lines

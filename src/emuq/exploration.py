@@ -26,7 +26,12 @@ from emuq.errors import InputError
 
 @runtime_checkable
 class ExplorationReward(Protocol):
-    """What a transition is worth to exploration alone."""
+    """What a transition is worth to exploration alone.
+
+    Examples:
+        >>> isinstance(emuq.exploration.FirstVisit(), emuq.exploration.ExplorationReward)
+        True
+    """
 
     @property
     def initial(self) -> float:
@@ -45,7 +50,15 @@ class ExplorationReward(Protocol):
 
 @dataclass(frozen=True)
 class FirstVisit:
-    """0 the first time that a pair (s, a) is tried, -1 after: the bonus of Section 4."""
+    """0 the first time that a pair (s, a) is tried, -1 after: the bonus of Section 4.
+
+    Args:
+        initial: U(s, a) before any visit.
+
+    Examples:
+        >>> agent = emuq.ExplorationValues(env, exploration=emuq.exploration.FirstVisit())
+        >>> agent = emuq.ExplorationValues(env, exploration="first-visit")       # the same
+    """
 
     initial: float = 0.0
 
@@ -55,7 +68,15 @@ class FirstVisit:
 
 @dataclass(frozen=True)
 class CountBonus:
-    """1 / sqrt(n(s, a)) - 1: the count-based bonus, moved into [-1, 0]. With discount 0 it is UCB's."""
+    """1 / sqrt(n(s, a)) - 1: the count-based bonus, moved into [-1, 0]. With discount 0 it is UCB's.
+
+    Args:
+        initial: U(s, a) before any visit.
+
+    Examples:
+        >>> agent = emuq.ExplorationValues(env, exploration=emuq.exploration.CountBonus())
+        >>> agent = emuq.ExplorationValues(env, exploration="count")       # the same
+    """
 
     initial: float = 0.0
 
@@ -68,6 +89,13 @@ class EValues:
     """0, always, with U = 1 at first: DORA's E-values, which shrink towards 0 as a pair is visited.
 
     With discount 0 and rate a, U(s, a) = (1 - a)^n(s, a): log U counts visits.
+
+    Args:
+        initial: U(s, a) before any visit.
+
+    Examples:
+        >>> agent = emuq.ExplorationValues(env, exploration=emuq.exploration.EValues())
+        >>> agent = emuq.ExplorationValues(env, exploration="e-values")       # the same
     """
 
     initial: float = 1.0
@@ -82,6 +110,13 @@ class NextStateUncertainty:
 
     No action is ever taken in a terminal state, whose visits would stay 0 and its lure for ever whole; there
     the uncertainty of the pair that led to it stands in.
+
+    Args:
+        initial: U(s, a) before any visit.
+
+    Examples:
+        >>> agent = emuq.ExplorationValues(env, exploration=emuq.exploration.NextStateUncertainty())
+        >>> agent = emuq.ExplorationValues(env, exploration="next-state")       # the same
     """
 
     initial: float = 0.0

@@ -8,7 +8,19 @@ from typing import NamedTuple, overload
 
 
 class Episode(NamedTuple):
-    """One finished episode; `steps` counts environment steps since the agent was made."""
+    """One finished episode.
+
+    Attributes:
+        total_return: The sum of its rewards.
+        length: Its steps.
+        goal: Whether it reached the goal.
+        kappa: The weight of exploration as it began.
+        steps: Steps of the environment since the agent was made, with this episode's.
+
+    Examples:
+        >>> agent.history[-1].goal
+        True
+    """
 
     total_return: float
     length: int
@@ -18,7 +30,18 @@ class Episode(NamedTuple):
 
 
 class History(Sequence[Episode]):
-    """A small table of episodes: `history[-1].length`, `history.to_dict()["return"]`."""
+    """A small table of episodes, one row each.
+
+    Args:
+        episodes: The rows.
+
+    Examples:
+        >>> history = agent.learn(episodes=5, progress=False)
+        >>> history
+        History(5 episodes, 5 goals, first in episode 1)
+        >>> history[:2].to_dict()["goal"]
+        [True, True]
+    """
 
     def __init__(self, episodes: Sequence[Episode] = ()) -> None:
         self._episodes = list(episodes)

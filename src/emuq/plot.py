@@ -33,9 +33,30 @@ def value_map(
     resolution: int = 90,
 ) -> Figure:
     """U, Q and variance over two state dimensions, over them the last episodes' trajectories, the older the
-    fainter; saved if `path` is given.
+    fainter.
 
-    `action` is the one they are shown for, `at` the values of the other dimensions: the middle by default.
+    Args:
+        agent: The agent.
+        path: Where to save the picture, if anywhere.
+        dims: The two dimensions of the observation.
+        action: The action that values are shown for; the middle of its box, or the first one, by default.
+        at: An observation whose other dimensions are used; the middle of their bounds by default.
+        panels: Which of "u", "q" and "variance".
+        names: What the two axes are called.
+        trajectories: Whether to draw the last episodes.
+        resolution: Points along each axis.
+
+    Returns:
+        The figure, which belongs to no window.
+
+    Raises:
+        InputError: If the observation has no two such dimensions, or a panel is unknown.
+        MissingExtra: If matplotlib is not installed.
+
+    Examples:
+        >>> agent = emuq.EMUQ("emuq/MountainCar-v0", seed=0)
+        >>> history = agent.learn(steps=50, progress=False)
+        >>> figure = emuq.plot.value_map(agent, "car.png", names=("position", "velocity"), resolution=20)
     """
     figure = _figure(4.4 * len(panels), 3.7)
     unknown = set(panels) - set(PANELS)
@@ -100,7 +121,21 @@ def _before(number: int) -> str:
 
 
 def learning_curve(history: History, path: str | os.PathLike | None = None) -> Figure:
-    """Steps of each episode, goals marked, with kappa below."""
+    """Steps of each episode, goals marked, with kappa below.
+
+    Args:
+        history: What `learn` returned, or an agent's `history`.
+        path: Where to save the picture, if anywhere.
+
+    Returns:
+        The figure, which belongs to no window.
+
+    Raises:
+        MissingExtra: If matplotlib is not installed.
+
+    Examples:
+        >>> figure = emuq.plot.learning_curve(agent.history, "curve.png")
+    """
     figure = _figure(7, 4.2)
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     number = np.arange(1, len(history) + 1)

@@ -32,7 +32,22 @@ from emuq.progress import Progress
 
 
 class Agent(abc.ABC):
-    """`learn` walks through episodes; everything an agent does differently is in five methods."""
+    """What every agent can do: learn, act, be tested, be saved, and have its kappa turned.
+
+    `learn` walks through episodes; everything an agent does differently is in six methods.
+
+    Attributes:
+        env: The environment it learns in, or None where it was made from spaces alone.
+        history: Every episode that it learned from, one row each.
+        seed: The seed that it was made with.
+        options: The options that it was made with, by name.
+
+    Examples:
+        >>> import gymnasium as gym, emuq
+        >>> agent = emuq.ExplorationValues(gym.make("emuq/Chain-v0", observation="index"), seed=0)
+        >>> agent
+        <ExplorationValues on emuq/Chain-v0, seed 0: 0 episodes, 0 steps, 0 goals, kappa 1 (Constant)>
+    """
 
     name: ClassVar[str]
     may_be_nan: ClassVar[tuple[str, ...]] = ()  # names of arrays in which NaN stands for "none yet"
@@ -81,7 +96,14 @@ class Agent(abc.ABC):
 
     @property
     def kappa(self) -> float:
-        """The weight of exploration now. Set it to a number or to a controller, at any moment."""
+        """The weight of exploration now. Set it to a number or to a controller, at any moment.
+
+        Examples:
+            >>> agent.kappa = 0.0                          # exploit, from the next action on
+            >>> agent.kappa = emuq.kappa.Budget(episodes=300)
+            >>> agent.kappa
+            1.0
+        """
         return self._kappa
 
     @kappa.setter
@@ -95,7 +117,13 @@ class Agent(abc.ABC):
 
     @property
     def controller(self) -> Controller:
-        """Who sets kappa."""
+        """Who sets kappa.
+
+        Examples:
+            >>> agent.kappa = 0.5
+            >>> agent.controller
+            Constant(kappa=0.5)
+        """
         return self._controller
 
     # Learning ---------------------------------------------------------------------------------------
@@ -111,12 +139,34 @@ class Agent(abc.ABC):
         progress: bool = True,
         env: gym.Env | str | None = None,
     ) -> History:
-        """Learn for `episodes` episodes or `steps` steps, or `until="goal"`; the history of this call.
+        """Learn for so many episodes or steps. It may be called again, and goes on.
 
-        The last episode is cut (as by a time limit) when `steps` run out, and so is one that ends with an
+        The last episode is cut (as by a time limit) when the steps run out, and so is one that ends with an
         error or with Ctrl-C. Each episode's reset is seeded by the agent's seed and the episode's number, so
-        that a resumed run equals an uninterrupted one. `total_timesteps` is Stable-Baselines3's word for
-        `steps`. Every one of several callbacks hears every event.
+        that a resumed run equals an uninterrupted one.
+
+        Args:
+            episodes: How many episodes. Exactly one of this, `steps` and `total_timesteps` is given.
+            steps: How many steps of the environment.
+            total_timesteps: The same, as Stable-Baselines3 calls it.
+            until: "goal" stops after the first episode that reaches the goal; None does not.
+            callback: A function of an `Event`, or several of them, each of which hears every event; one that
+                returns False stops learning.
+            progress: Whether to show how far it is, on stderr.
+            env: Another environment than the agent's own, with the same spaces.
+
+        Returns:
+            The episodes of this call; `agent.history` has all.
+
+        Raises:
+            InputError: If not exactly one length is given, or something else is not as told above.
+
+        Examples:
+            >>> history = agent.learn(episodes=5, progress=False)
+            >>> len(history)
+            5
+            >>> len(agent.learn(total_timesteps=100, until="goal", progress=False))
+            1
         """
         env, tell = self._environment(env), as_callback(callback)
         lengths = {"episodes": episodes, "steps": steps, "total_timesteps": total_timesteps}
@@ -143,18 +193,46 @@ class Agent(abc.ABC):
 
     @property
     def num_transitions(self) -> int:
-        """The number of steps learned from; between episodes it is `history.to_dict()["steps"][-1]`."""
+        """The number of steps learned from.
+
+        Examples:
+            >>> agent.num_transitions == agent.history.to_dict()["steps"][-1]   # between episodes
+            True
+        """
         return self.history.steps if self._under_way is None else self._under_way.learned.steps
 
     @property
     def exploration_range(self) -> float | None:
-        """How far U reaches, 1 / (1 - gamma) with r^e in [-1, 0]; None where there is no U."""
+        """How far U reaches, 1 / (1 - gamma) with r^e in [-1, 0]; None where there is no U.
+
+        Examples:
+            >>> round(agent.exploration_range)          # the discount is 0.99
+            100
+        """
         return None
 
     def evaluate(
         self, episodes: int = 20, *, kappa: float = 0.0, seed: int = 0, env: gym.Env | str | None = None
     ) -> History:
-        """Run episodes without learning, on starts that learning never used; kappa = 0 exploits."""
+        """Run episodes without learning, on starts that learning never used.
+
+        Args:
+            episodes: How many.
+            kappa: The weight of exploration in them: 0 exploits, inf explores only.
+            seed: Of the episodes' starts; the same seed gives the same starts.
+            env: Another environment than the agent's own, with the same spaces.
+
+        Returns:
+            One row for each episode. `agent.history` is left as it was.
+
+        Raises:
+            InputError: If the agent has no environment and none is given.
+
+        Examples:
+            >>> tests = agent.evaluate(10)
+            >>> sum(episode.goal for episode in tests)
+            10
+        """
         check_whole("episodes", episodes, 0)
         env, history, steps = self._environment(env), History(), 0
         for i in range(int(episodes)):
@@ -178,10 +256,26 @@ class Agent(abc.ABC):
         *,
         kappa: float | None = None,
     ) -> tuple[Any, None]:
-        """The greedy action in Q + kappa U, and None; kappa=inf explores only. Of rows, for rows.
+        """The greedy action in Q + kappa U, and None, as Stable-Baselines3's `predict` returns them.
 
-        `state`, `episode_start` and `deterministic` are Stable-Baselines3's: there is no state to carry from
-        one observation to the next, and the greedy action is the same however it is asked for.
+        Args:
+            observation: One observation, or rows of them, which give rows of actions.
+            state: None. There is no state to carry from one observation to the next.
+            episode_start: Makes no difference, for the same reason.
+            deterministic: Makes no difference: the greedy action is the same however it is asked for.
+            kappa: The weight of exploration, instead of the agent's own; inf explores only.
+
+        Returns:
+            The action, and None.
+
+        Raises:
+            InputError: If the observation is not one of the space's, or kappa is negative.
+
+        Examples:
+            >>> observation, _ = agent.env.reset(seed=1)
+            >>> action, _ = agent.predict(observation, deterministic=True)
+            >>> int(action)                                  # to the right, where the goal is
+            1
         """
         if state is not None:
             raise InputError(f"state is {quoted(state)}: expected None, since the policy has no memory")
@@ -193,7 +287,12 @@ class Agent(abc.ABC):
         return self._greedy(observation_of(space, observation), float(kappa)), None
 
     def summary(self) -> str:
-        """How it is doing, in plain words."""
+        """How it is doing, in plain words.
+
+        Examples:
+            >>> print(agent.summary().splitlines()[0])
+            ExplorationValues on emuq/Chain-v0, seed 0.
+        """
         return summary.words(self)
 
     def __repr__(self) -> str:
@@ -211,7 +310,17 @@ class Agent(abc.ABC):
     # Files ------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write one file that `load` goes on from, bit for bit; what was there stays until it is whole."""
+        """Write one file that `load` goes on from, bit for bit; what was there stays until it is whole.
+
+        Args:
+            path: The file. `.emuq` is the usual ending.
+
+        Raises:
+            InputError: If it cannot be written.
+
+        Examples:
+            >>> agent.save("chain.emuq")
+        """
         checkpoint.write(path, saved.arrays_of(self), saved.meta_of(self))
 
     @classmethod
@@ -225,8 +334,23 @@ class Agent(abc.ABC):
     ) -> Self:
         """The agent in a file written by `save`; loading runs no code from it.
 
-        Pass a controller of your own as `kappa`: it goes on where it stopped. Any other starts afresh.
-        `options` replace the saved ones, for parts of your own that a file cannot hold.
+        Args:
+            path: The file.
+            env: The environment that it was trained on, or one with the same spaces.
+            kappa: A controller of your own, which a file cannot hold, goes on where it stopped. Any other
+                starts afresh.
+            **options: Replace the saved ones, for parts of your own that a file cannot hold.
+
+        Returns:
+            An agent that goes on where the saved one stopped.
+
+        Raises:
+            InputError: If the file is damaged, holds another kind of agent, or fits another environment.
+
+        Examples:
+            >>> again = emuq.ExplorationValues.load("chain.emuq", agent.env)
+            >>> again.history.to_dict() == agent.history.to_dict()
+            True
         """
         with checkpoint.opened(path, cls.name) as file:
             env = as_env(env)

@@ -39,7 +39,11 @@ def check_scaling(saved: dict[str, Any], scaling: Scaling | None) -> None:
 
 
 def _scaling(scaling: Scaling) -> dict[str, Any]:
-    return {"low": _numbers(scaling.low), "width": _numbers(scaling.width)}
+    """Where a range is learned, what the file says of it is among its arrays."""
+    low, width = scaling.low, scaling.width
+    if scaling.learned is not None:
+        low, width = np.where(scaling.learned, -1.0, low), np.where(scaling.learned, 2.0, width)
+    return {"low": _numbers(low), "width": _numbers(width)}
 
 
 def _compare(what: str, saved: Any, now: dict[str, Any]) -> None:

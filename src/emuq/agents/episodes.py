@@ -17,7 +17,24 @@ if TYPE_CHECKING:
 
 
 class Transition(NamedTuple):
-    """One step of an environment. `goal` is true on the step that reached the goal."""
+    """One step of an environment.
+
+    Attributes:
+        observation: Where it began.
+        action: What was done.
+        reward: What it brought.
+        next_observation: Where it led.
+        terminated: Whether the episode is over.
+        truncated: Whether it was cut.
+        goal: True on the step that reached the goal.
+
+    Examples:
+        >>> seen = []
+        >>> def see(event): seen.append(event.transition.reward) if event.kind == "step" else None
+        >>> history = agent.learn(steps=3, callback=see, progress=False)
+        >>> seen
+        [0.0, 0.0, 0.0]
+    """
 
     observation: Any
     action: Any
@@ -57,7 +74,19 @@ class UnderWay:
 
 
 class Event(NamedTuple):
-    """What a callback gets: `kind` is "step" or "episode". Returning False stops learning."""
+    """What a callback gets. Returning False stops learning.
+
+    Attributes:
+        kind: "step" or "episode".
+        agent: The agent that learns.
+        transition: The step, if it is one.
+        episode: The episode that has ended, if one has.
+
+    Examples:
+        >>> def once(event): return event.kind != "episode"
+        >>> len(agent.learn(episodes=10, callback=once, progress=False))
+        1
+    """
 
     kind: str
     agent: Agent

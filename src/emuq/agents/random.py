@@ -22,11 +22,25 @@ class State(NamedTuple):
 
 
 class RandomAgent(Agent):
-    """Draws actions uniformly (as `action_space.sample` does); it learns nothing and has no use for kappa."""
+    """Draws actions uniformly (as `action_space.sample` does); it learns nothing and has no use for kappa.
+
+    Examples:
+        >>> import emuq
+        >>> chance = emuq.RandomAgent("emuq/MountainCar-v0", seed=0)
+        >>> chance.learn(episodes=2, progress=False)
+        History(2 episodes, 0 goals, first in episode None)
+    """
 
     name: ClassVar[str] = "random"
 
     def __init__(self, env: EnvLike, *, kappa: float | Controller = 0.0, seed: int = 0) -> None:
+        """Make an agent for an environment (or its spaces).
+
+        Args:
+            env: A Gymnasium environment, its id, or anything with an observation and an action space.
+            kappa: Makes no difference.
+            seed: Of the agent's draws and of its episodes' starts.
+        """
         super().__init__(env, seed=seed, kappa=kappa, options={})
         self._space = copy.deepcopy(self.action_space)  # so that seeding it touches no one else's draws
         self._state = State(np.int64(0), np.int64(0))

@@ -6,6 +6,7 @@ it would rewrite the past: observations are copied.
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any, NamedTuple, Protocol
 
@@ -70,6 +71,8 @@ def step(env: Environment, space: gym.Space, action: Any, number: int) -> Step:
 
 def observation_of(space: gym.Space, given: Any, number: int | None = None) -> Any:
     """A copy of the observation of a step (0: the reset), all of finite numbers; unread where no Box is."""
+    if isinstance(space, gym.spaces.Dict | gym.spaces.Tuple):
+        return copy.deepcopy(given)
     if not isinstance(space, gym.spaces.Box):
         return given
     array = _array(given)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import gymnasium as gym
 
+from emuq.agents.flatten import Flat
 from emuq.agents.spaces import Spaces, actions_of, scaling_of
 from emuq.errors import InputError
 
@@ -20,12 +21,13 @@ class Entry(NamedTuple):
     module: str  # imported when the agent is used
     cls: str
     options: dict[str, Any]
-    kind: Literal["vectors", "table", "any"]  # numbers in a Box; states that can be counted; anything
+    # Vectors of any space; numbers in a Box of one axis; states that can be counted; anything.
+    kind: Literal["spaces", "vectors", "table", "any"]
 
 
 AGENTS: dict[str, Entry] = {
-    "emuq": Entry("emuq.agents.emuq.agent", "EMUQ", {}, "vectors"),
-    "emuq-paper": Entry("emuq.agents.emuq.agent", "EMUQ", {"preset": "paper"}, "vectors"),
+    "emuq": Entry("emuq.agents.emuq.agent", "EMUQ", {}, "spaces"),
+    "emuq-paper": Entry("emuq.agents.emuq.agent", "EMUQ", {"preset": "paper"}, "spaces"),
     "rffq": Entry("emuq.agents.rffq", "RFFQ", {}, "vectors"),
     "dora": Entry("emuq.agents.dora.agent", "DORA", {}, "vectors"),
     "dora-lll": Entry("emuq.agents.dora.agent", "DORA", {"variant": "lll"}, "vectors"),
@@ -59,7 +61,10 @@ def misfit(name: str, env: gym.Env | Spaces) -> str | None:
     observations, actions = env.observation_space, env.action_space
     kind = AGENTS[name].kind
     try:
-        if kind == "vectors":
+        if kind == "spaces":
+            Flat(observations)
+            actions_of(actions)
+        elif kind == "vectors":
             scaling_of(Spaces(observations, actions), (0.0, 1.0))
             if actions_of(actions).discrete and name == "vime":
                 return f"action space is {actions}: expected a Box"
@@ -76,4 +81,6 @@ def misfit(name: str, env: gym.Env | Spaces) -> str | None:
 
 def fitting(env: gym.Env | Spaces) -> list[str]:
     """The agents that can serve these spaces; the first of them is the one to begin with."""
-    return [name for name in AGENTS if misfit(name, env) is None]
+    fit = [name for name in AGENTS if misfit(name, env) is None]
+    # Where states can be counted, tables are made for it.
+    return sorted(fit, key=lambda name: AGENTS[name].kind != "table")

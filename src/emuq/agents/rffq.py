@@ -152,7 +152,14 @@ def _values(basis, state, s):
 
 
 class RFFQ(Agent):
-    """Gradient Q-learning with epsilon-greedy exploration over candidate actions. It has no use for kappa."""
+    """Gradient Q-learning with epsilon-greedy exploration over candidate actions. It has no use for kappa.
+
+    Examples:
+        >>> import gymnasium as gym, emuq
+        >>> env = gym.make("emuq/MountainCar-v0", reward="classic")
+        >>> agent = emuq.RFFQ(env, features=100, seed=0)
+        >>> history = agent.learn(steps=100, progress=False)
+    """
 
     name: ClassVar[str] = "rffq"
 
@@ -173,6 +180,27 @@ class RFFQ(Agent):
         kappa: float | Controller = 0.0,
         seed: int = 0,
     ) -> None:
+        """Make an agent for an environment (or its spaces).
+
+        Args:
+            env: A Gymnasium environment, its id, or anything with an observation and an action space.
+            basis: "random" Fourier features, or the "fourier" basis.
+            features: How many random features.
+            order: Of the Fourier basis, which has (order + 1)^dimensions features.
+            state_lengthscale: The larger, the farther a value generalises over states.
+            action_lengthscale: The same over actions.
+            rate: Of the gradient steps; at 1 the value of a single transition is learned at once.
+            epsilon: The share of random actions.
+            discount: gamma: nearer to 1 looks farther ahead.
+            ties: Between equal values: "random", or the "first".
+            observation_bounds: `(low, high)`, which scale observations to [0, 1]; the space's own are used
+                where they are finite.
+            kappa: Makes no difference.
+            seed: Of the agent's draws and of its episodes' starts.
+
+        Raises:
+            InputError: If the spaces do not fit, bounds are missing, or an option is not as told.
+        """
         options = Options(
             basis, features, order, state_lengthscale, action_lengthscale, rate, epsilon, discount, ties
         )

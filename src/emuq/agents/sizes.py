@@ -49,6 +49,8 @@ def check(agent: str, options: Mapping[str, Any], spaces: Spaces, declared: Mapp
 
 
 def _lengths(agent: str, options: Mapping[str, Any], spaces: Spaces) -> list[tuple[str, int, int]]:
+    if agent == "emuq" and options.get("exact"):  # a table, and no features at all
+        return [("exact", options["exact"], 1)]
     lengths = [(name, options.get(name, 0), axes) for name, axes in _AXES.get(agent, {}).items()]
     observation, action = (_dimensions(space) for space in spaces[:2])
     if agent == "rffq" and options.get("basis") == "fourier":  # (n + 1)^d features

@@ -2,29 +2,36 @@
 
     state = (observation - low) / width,        action = low + unit * (high - low)
 
-An action is chosen among `candidates` and averaged over by `nodes`; a discrete one is a one-hot vector.
+An action is chosen among `candidates` and averaged over by `nodes`; a discrete one is a one-hot vector,
+several discrete numbers are one-hot vectors side by side. Observations of any space become vectors in
+`flatten`.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 from scipy.stats import qmc
 
+from emuq.agents.flatten import Flat
 from emuq.errors import InputError, quoted
 
 # Candidates along each dimension of a box: odd, so that both ends and the middle are among them.
 _GRID = {1: 11, 2: 5, 3: 3}
 _NODES = {1: 5, 2: 3, 3: 2}
-_MANY = 64  # candidates where a grid would have too many
+_MANY = 64  # candidates where a grid would have too many ...
+_MORE = {5: 128, 6: 256, 7: 256, 8: 256}  # ... and where that leaves a box too thinly covered
 # Where there are more actuators than candidates, most of them never move apart from others.
 _LARGEST_BOX = _MANY
 _LARGEST_DISCRETE = 4096  # each of n actions is a vector of n numbers
+_LARGEST_PRODUCT = 512  # of several discrete numbers, up to which every combination is a candidate
 # Wider bounds of a space are there for want of better ones: the largest float, the largest integer.
-_WIDEST = 1e9
+_WIDEST = 1e6
+_WIDEST_ACTION = 1e15  # beyond, low + (high - low) is not high any more
 
 
 class Spaces(NamedTuple):
@@ -76,6 +83,9 @@ class Actions(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     start: int = 0  # the first of discrete actions
+    table: np.ndarray | None = None  # of several discrete numbers: each candidate as the environment has it
+    sizes: tuple[int, ...] = ()  # and how many values each number has
+    starts: tuple[int, ...] = ()
 
     @property
     def dim(self) -> int:
@@ -104,12 +114,19 @@ def actions_of(space: gym.Space) -> Actions:
         eye = np.eye(int(space.n))
         weights = np.full(len(eye), 1 / len(eye))
         return Actions(eye, eye, weights, True, np.zeros(1), np.ones(1), int(space.start))
+    if isinstance(space, gym.spaces.MultiDiscrete) and len(space.shape) == 1:
+        return _several(space, space.nvec.tolist(), np.asarray(space.start).tolist())
+    if isinstance(space, gym.spaces.MultiBinary) and len(space.shape) == 1:
+        return _several(space, [2] * space.shape[0], [0] * space.shape[0])
     if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
-        raise InputError(f"action space is {space}: expected a Box of one axis, or Discrete")
+        raise InputError(
+            f"action space is {quoted(space)}: expected a Box of one axis, Discrete, or MultiDiscrete or "
+            "MultiBinary of one axis; wrap it in TransformAction"
+        )
     low, high = space.low.astype(float), space.high.astype(float)
     with np.errstate(over="ignore"):
         width = high - low
-    if not np.all(np.isfinite(width)):
+    if not np.all(width <= _WIDEST_ACTION):
         raise InputError(f"action space is {space}: expected finite bounds; wrap it in RescaleAction")
     dim = space.shape[0]
     if not 1 <= dim <= _LARGEST_BOX:
@@ -117,6 +134,25 @@ def actions_of(space: gym.Space) -> Actions:
     nodes, weights = _quadrature(dim)
     actions = Actions(_candidates(dim), nodes, weights, False, low, high)
     return _whole(actions) if np.issubdtype(space.dtype, np.integer) else actions
+
+
+def _several(space: gym.Space, sizes: list[int], starts: list[int]) -> Actions:
+    """Every combination of several discrete numbers, or low-discrepancy ones where there are too many."""
+    if not 1 <= sum(sizes) <= _LARGEST_DISCRETE or not 1 <= len(sizes) <= _LARGEST_BOX:
+        raise InputError(
+            f"action space is {quoted(space)}: expected at most {_LARGEST_BOX} numbers "
+            f"with {_LARGEST_DISCRETE:,} values in all"
+        )
+    if math.prod(sizes) <= _LARGEST_PRODUCT:
+        table = np.array(list(itertools.product(*(range(n) for n in sizes))))
+    else:
+        points = qmc.Halton(len(sizes), scramble=False).random(_LARGEST_PRODUCT)
+        table = np.unique(np.floor(points * np.array(sizes)).astype(np.int64), axis=0)
+    hot = np.concatenate([np.eye(n)[table[:, i]] for i, n in enumerate(sizes)], axis=1)
+    weights = np.full(len(hot), 1 / len(hot))
+    table = table + np.array(starts)
+    ends = np.zeros(1), np.ones(1)
+    return Actions(hot, hot, weights, True, *ends, 0, table, tuple(sizes), tuple(starts))
 
 
 def _whole(actions: Actions) -> Actions:
@@ -127,6 +163,9 @@ def _whole(actions: Actions) -> Actions:
 
 def to_unit(actions: Actions, action: Any) -> np.ndarray:
     """An environment's action, or an array of them, as the vectors that features see."""
+    if actions.table is not None:
+        places = np.asarray(action, dtype=int) - np.array(actions.starts)
+        return np.concatenate([np.eye(n)[places[..., i]] for i, n in enumerate(actions.sizes)], axis=-1)
     if actions.discrete:
         return actions.candidates[np.asarray(action, dtype=int) - actions.start]
     width = np.where(actions.high > actions.low, actions.high - actions.low, 1.0)
@@ -140,6 +179,8 @@ def from_unit(actions: Actions, unit: np.ndarray) -> np.ndarray:
 
 def from_index(actions: Actions, index: int, dtype: Any) -> Any:
     """Candidate number `index` as the environment's action, of the type that its space samples."""
+    if actions.table is not None:
+        return actions.table[index].astype(dtype)
     if actions.discrete:
         return np.dtype(dtype).type(actions.start + index)
     return cast(from_unit(actions, actions.candidates[index]), dtype)
@@ -154,7 +195,7 @@ def _candidates(dim: int) -> np.ndarray:
     if dim in _GRID:
         return np.array(list(itertools.product(np.linspace(0, 1, _GRID[dim]), repeat=dim)))
     # Low-discrepancy points stretched onto the faces: extreme actions matter in control.
-    inner = qmc.Sobol(dim, scramble=False).random(_MANY)
+    inner = qmc.Sobol(dim, scramble=False).random(_MORE.get(dim, _MANY))
     return np.clip(1.2 * inner - 0.1, 0.0, 1.0)
 
 
@@ -174,6 +215,7 @@ class Scaling(NamedTuple):
     low: np.ndarray
     width: np.ndarray
     clip: bool = False
+    learned: np.ndarray | None = None  # where there are no bounds of use; None: there are everywhere
 
     @property
     def dim(self) -> int:
@@ -188,18 +230,46 @@ class Scaling(NamedTuple):
 
 
 def scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None) -> Scaling:
-    """From `bounds`, or the environment's `normalisation`, or its observation space."""
+    """From `bounds`, or the environment's `normalisation`, or its observation space: of a Box of one axis."""
     space = env.observation_space
     if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
         raise InputError(
             f"observation space is {space}: expected a Box of one axis; flatten it with a wrapper"
         )
+    low, high, bounded = _bounds(env, bounds, space.low, space.high)
+    if not bounded.all():
+        first = np.flatnonzero(~bounded)[0]
+        raise InputError(
+            f"observation dimension {first} has no finite bounds (of use): [{low[first]:g}, {high[first]:g}] "
+            f"in {space}; pass observation_bounds=(low, high)"
+        )
+    return Scaling(low.copy(), np.where(high > low, high - low, 1.0))
+
+
+def flat_scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None, flat: Flat) -> Scaling:
+    """The same for the vectors of `flat`; where there are no bounds, [-1, 1] until they are learned."""
+    low, high, bounded = _bounds(env, bounds, flat.low, flat.high)
+    low, high = np.where(bounded, low, -1.0), np.where(bounded, high, 1.0)
+    if flat.angles:  # a cosine and a sine are bounded, whatever the angle is
+
+        def turned(vector: np.ndarray, end: float) -> np.ndarray:
+            return flat.turned(vector, lambda _: end, lambda _: end)
+
+        low, high, bounded = turned(low, -1.0), turned(high, 1.0), turned(bounded.astype(float), 1.0) == 1
+    learned = None if bounded.all() else ~bounded
+    return Scaling(low.copy(), np.where(high > low, high - low, 1.0), learned=learned)
+
+
+def _bounds(
+    env: gym.Env | Spaces, bounds: tuple[Any, Any] | None, space_low: np.ndarray, space_high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bounds as they are given, or the environment's, or its space's, and where they are of use."""
     given = bounds is not None
     if bounds is None:
         bounds = spaces_of(env).normalisation
     if bounds is None:
-        bounds = (space.low, space.high)
-    dim = space.shape[0]
+        bounds = (space_low, space_high)
+    dim = len(space_low)
     low, high = _pair(bounds)
     if not all(bound.shape in ((), (1,), (dim,)) for bound in (low, high)):
         raise InputError(_expected(bounds, f"{dim} of them"))
@@ -207,17 +277,11 @@ def scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None) -> Scaling
     with np.errstate(over="ignore", invalid="ignore"):
         width = high - low
     bounded = np.isfinite(width) & (given | (width <= _WIDEST))
-    if not bounded.all():
-        first = np.flatnonzero(~bounded)[0]
-        raise InputError(
-            f"observation dimension {first} has no finite bounds (of use): [{low[first]:g}, {high[first]:g}] "
-            f"in {space}; pass observation_bounds=(low, high)"
-        )
-    if np.any(high < low):
+    if np.any(bounded & (high < low)):
         raise InputError(
             f"observation_bounds has high below low in dimension {np.flatnonzero(high < low)[0]}"
         )
-    return Scaling(low.copy(), np.where(high > low, width, 1.0))
+    return low, high, bounded
 
 
 def plain(bounds: tuple[Any, Any] | None) -> list | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from emuq.commands import environments
-from emuq.errors import InputError
+from emuq.commands import environments, note
+from emuq.errors import InputError, MissingExtra
 
 
 def register(subparsers) -> None:
@@ -35,6 +37,9 @@ def register(subparsers) -> None:
         "module:Id imports the module",
     )
     environments.register_option(parser)
+    parser.add_argument(
+        "--video", type=Path, metavar="DIR", help="record each test episode as a video in this folder"
+    )
     parser.add_argument("--json", action="store_true", help="print the history as JSON, and nothing else")
     parser.set_defaults(run=run, compiles=True)
 
@@ -52,8 +57,16 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--seed is {args.seed}: expected a whole number from 0")
     path = args.checkpoint / CHECKPOINT if args.checkpoint.is_dir() else args.checkpoint
     how = f"emuq evaluate {args.checkpoint} --env ENV"
-    agent = load(path, args.env, dict(args.env_options), how)
-    history = agent.evaluate(args.episodes, kappa=args.kappa, seed=args.seed)
+    options = dict(args.env_options)
+    if args.video is None:
+        agent, recorder = load(path, args.env, options, how), None
+    else:
+        agent = load(path, args.env, options | {"render_mode": "rgb_array"}, how)
+        recorder = recording(agent.env, args.video)
+    history = agent.evaluate(args.episodes, kappa=args.kappa, seed=args.seed, env=recorder)
+    if recorder is not None:
+        recorder.close()  # which ends the last video
+        note(f"videos: {args.video}")
     if args.json:
         print(json.dumps(history.to_dict()))
         return 0
@@ -63,3 +76,19 @@ def run(args: argparse.Namespace) -> int:
     told = f"goal in {len(goals)} of {args.episodes} episodes{steps}; mean return {returns:.3f}"
     print(f"kappa {args.kappa:g}: {told}")
     return 0
+
+
+def recording(env: Any, folder: Path) -> Any:
+    """The environment, which records each of its episodes in `folder`."""
+    import gymnasium as gym
+
+    if find_spec("moviepy") is None:
+        raise MissingExtra("moviepy", "video")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"--video is {folder}, which is there already: expected a new or an empty folder")
+    try:
+        return gym.wrappers.RecordVideo(
+            env, str(folder), episode_trigger=lambda number: True, name_prefix="test", disable_logger=True
+        )
+    except ValueError as error:
+        raise InputError(f"the environment draws no pictures, so that there is no video ({error})") from None

@@ -80,4 +80,8 @@ ENTRIES = (
         "Taxi", "Discrete(500)", "Discrete(6)", "passenger dropped at the destination", "none",
         "Gymnasium's 300 states", 200, "Taxi-v4", "taxi:taxi",
     ),
+    Entry(
+        "DeepSea", "Discrete(100)", "Discrete(2)", "right in the last cell", "none: the last row ends it",
+        "the first cell", 500, "Osband et al. (2019)", "deep_sea:deep_sea",
+    ),
 )  # fmt: skip

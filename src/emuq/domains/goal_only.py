@@ -21,10 +21,22 @@ class GoalOnly(gym.Wrapper):
     neither is kept, with reward 0: nothing goes on after it. A failure wins over a goal in the same step.
     `info["is_success"]` is in every step's info, and `info["reward"]` keeps the inner environment's reward.
 
-        def high(observation, reward, info):
-            return observation[0] > 1.3
+    Args:
+        env: The environment.
+        goal: When an episode has reached the goal.
+        failure: When it has failed; None: never.
 
-        env = emuq.GoalOnly(gym.make("Hopper-v5"), goal=high, failure="termination")
+    Raises:
+        InputError: If `goal` or `failure` is neither a function nor "termination", or both are that.
+
+    Examples:
+        >>> import gymnasium as gym, emuq
+        >>> def far(observation, reward, info): return observation[0] > 0.3
+        >>> env = emuq.GoalOnly(gym.make("CartPole-v1"), goal=far, failure="termination")
+        >>> observation, _ = env.reset(seed=0)
+        >>> observation, reward, terminated, truncated, info = env.step(0)
+        >>> reward, info["is_success"], info["reward"]
+        (0.0, False, 1.0)
     """
 
     def __init__(self, env: gym.Env, goal: Predicate | str, failure: Predicate | str | None = None) -> None:

@@ -1,8 +1,9 @@
-"""Pictures of the pure-JAX domains: Gymnasium's own painters where there is one, ours for Chain."""
+"""Pictures of the pure-JAX domains: Gymnasium's own painters, and ours for Chain and DeepSea."""
 
 from __future__ import annotations
 
 import importlib
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,7 +37,7 @@ def renderer(domain: Domain, mode: str) -> Renderer:
         import pygame  # noqa: F401
     except ImportError as error:
         raise MissingExtra("pygame", "render") from error
-    if domain.name == "Chain":
+    if domain.name in ("Chain", "DeepSea"):
         return ChainPainter(domain, mode)
     return OriginalPainter(domain, mode)
 
@@ -66,16 +67,19 @@ class OriginalPainter:
 
 
 class ChainPainter:
-    """The states as circles in a row, folded into lines of 20; the agent filled, the goal green."""
+    """The states as circles in a row, in lines of 20 or in a square; the agent filled, the goal green."""
 
-    CELL, MARGIN, PER_LINE, FPS = 48, 16, 20, 8
+    CELL, MARGIN, FPS = 48, 16, 8
     PAPER, INK, AGENT, GOAL = (255, 255, 255), (60, 60, 60), (40, 90, 180), (60, 160, 80)
 
     def __init__(self, domain: Domain, mode: str) -> None:
-        self._length = domain.num_states or int(domain.observation_high[0]) + 1
+        square = domain.name == "DeepSea"
+        one_hot = len(domain.observation_high) if square else 0
+        self._length = domain.num_states or one_hot or int(domain.observation_high[0]) + 1
+        self._per_line = math.isqrt(self._length) if square else 20
         self._mode = mode
-        lines = -(-self._length // self.PER_LINE)
-        columns = min(self._length, self.PER_LINE)
+        lines = -(-self._length // self._per_line)
+        columns = min(self._length, self._per_line)
         self._size = (columns * self.CELL + 2 * self.MARGIN, lines * self.CELL + 2 * self.MARGIN)
         self._window: Any = None
 
@@ -87,9 +91,9 @@ class ChainPainter:
         surface.fill(self.PAPER)
         font = pygame.font.Font(None, 22)
         for k in range(self._length):
-            line, column = divmod(k, self.PER_LINE)
+            line, column = divmod(k, self._per_line)
             x, y = (self.MARGIN + int((i + 0.5) * self.CELL) for i in (column, line))
-            if column + 1 < self.PER_LINE and k + 1 < self._length:
+            if column + 1 < self._per_line and k + 1 < self._length:
                 pygame.draw.line(surface, self.INK, (x + 17, y), (x + self.CELL - 17, y), 2)
             here, goal = k == int(state), k == self._length - 1
             colour = self.AGENT if here else self.GOAL if goal else self.INK

@@ -44,7 +44,15 @@ class _Counting(_Untested):
 
 @dataclass(frozen=True)
 class Constant(_Untested):
-    """kappa, always."""
+    """kappa, always.
+
+    Args:
+        kappa: The weight of exploration.
+
+    Examples:
+        >>> emuq.kappa.Constant(0.5).value(())
+        0.5
+    """
 
     kappa: float = 1.0
 
@@ -63,7 +71,17 @@ class Constant(_Untested):
 
 @dataclass(frozen=True)
 class Decay(_Counting):
-    """kappa / (1 + c t), with t the number of episodes done."""
+    """kappa / (1 + c t), with t the number of episodes done.
+
+    Args:
+        c: How fast it falls: it is halved after 1 / c episodes.
+        kappa: The weight of exploration in the first episode.
+
+    Examples:
+        >>> controller = emuq.kappa.Decay(c=1)
+        >>> [round(float(controller.value(episode)), 2) for episode in range(3)]
+        [1.0, 0.5, 0.33]
+    """
 
     c: float
     kappa: float = 1.0
@@ -81,7 +99,17 @@ class Decay(_Counting):
 
 @dataclass(frozen=True)
 class Budget(_Counting):
-    """kappa for the first `episodes` episodes, then 0."""
+    """kappa for the first `episodes` episodes, then 0.
+
+    Args:
+        episodes: How many episodes explore.
+        kappa: The weight of exploration while it explores.
+
+    Examples:
+        >>> controller = emuq.kappa.Budget(episodes=2)
+        >>> [float(controller.value(episode)) for episode in range(4)]
+        [1.0, 1.0, 0.0, 0.0]
+    """
 
     episodes: int
     kappa: float = 1.0
@@ -96,7 +124,18 @@ class Budget(_Counting):
 
 @dataclass(frozen=True)
 class StopResume(_Counting):
-    """kappa for `stop` episodes, 0 until `resume` episodes are done, then kappa again."""
+    """kappa for `stop` episodes, 0 until `resume` episodes are done, then kappa again.
+
+    Args:
+        stop: Exploration stops after so many episodes ...
+        resume: ... and begins again after so many.
+        kappa: The weight of exploration while it explores.
+
+    Examples:
+        >>> controller = emuq.kappa.StopResume(stop=1, resume=3)
+        >>> [float(controller.value(episode)) for episode in range(4)]
+        [1.0, 0.0, 0.0, 1.0]
+    """
 
     stop: int
     resume: int
@@ -121,6 +160,17 @@ class Target:
     """kappa until every one of `consecutive` test episodes returns more than `test_return`, then 0.
 
     The tests are run at kappa = 0 after each learning episode, and are not learned from.
+
+    Args:
+        test_return: What each test has to exceed.
+        consecutive: How many tests in a row have to.
+        kappa: The weight of exploration while it explores.
+
+    Examples:
+        >>> target = emuq.kappa.Target(test_return=0.1, consecutive=2)
+        >>> outcome = emuq.kappa.Outcome(total_return=0.0, goal=False, test_returns=[1.0, 0.2])
+        >>> float(target.value(target.update(target.init(), outcome)))
+        0.0
     """
 
     test_return: float
@@ -166,7 +216,18 @@ class UntilGoalState(NamedTuple):
 
 @dataclass(frozen=True)
 class UntilGoal(_Untested):
-    """kappa until an episode reaches the goal, then 0; kappa again after `patience` misses in a row."""
+    """kappa until an episode reaches the goal, then 0; kappa again after `patience` misses in a row.
+
+    Args:
+        patience: It explores again after so many episodes in a row without the goal.
+        kappa: The weight of exploration while it explores.
+
+    Examples:
+        >>> until = emuq.kappa.UntilGoal()
+        >>> found = until.update(until.init(), emuq.kappa.Outcome(total_return=1.0, goal=True))
+        >>> float(until.value(until.init())), float(until.value(found))
+        (1.0, 0.0)
+    """
 
     patience: int = 5
     kappa: float = 1.0

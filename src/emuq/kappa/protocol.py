@@ -10,7 +10,17 @@ from emuq.errors import InputError
 
 
 class Outcome(NamedTuple):
-    """What a controller learns when a learning episode ends."""
+    """What a controller learns when a learning episode ends.
+
+    Attributes:
+        total_return: The sum of its rewards.
+        goal: Whether it reached the goal.
+        test_returns: The returns of the test episodes after it, if the controller asked for any.
+
+    Examples:
+        >>> emuq.kappa.Outcome(total_return=1.0, goal=True)
+        Outcome(total_return=1.0, goal=True, test_returns=None)
+    """
 
     total_return: jax.Array | float
     goal: jax.Array | bool
@@ -19,7 +29,12 @@ class Outcome(NamedTuple):
 
 @runtime_checkable
 class Controller(Protocol):
-    """`value(state)` is kappa for the next episode; `update` is called once after each episode."""
+    """`value(state)` is kappa for the next episode; `update` is called once after each episode.
+
+    Examples:
+        >>> isinstance(emuq.kappa.Decay(c=0.1), emuq.kappa.Controller)
+        True
+    """
 
     @property
     def test_episodes(self) -> int:

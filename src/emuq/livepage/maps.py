@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import gymnasium as gym
 import numpy as np
 
 from emuq.agents.base import Agent
@@ -31,14 +32,14 @@ class Map(NamedTuple):
 
 
 class Maps:
-    """Looks at one agent. `dims` may be chosen; agents other than EMU-Q have no map."""
+    """Looks along `dims`, which may be chosen. Only EMU-Q on states that are a vector has a map."""
 
     def __init__(self, agent: Agent) -> None:
         self.dims = (0, 1)
-        self.size = len(agent.bounds[0]) if isinstance(agent, EMUQ) else 0
-        self._probes = np.empty((0, self.size))
-        if isinstance(agent, EMUQ):
-            self._probes = np.random.default_rng(0).uniform(*agent.bounds, (PROBES, self.size))
+        shape = agent.observation_space.shape if isinstance(agent.observation_space, gym.spaces.Box) else None
+        flat = isinstance(agent, EMUQ) and shape == agent.bounds[0].shape  # as the agent sees it
+        self.size = shape[0] if flat and shape else 0
+        self._probes = np.random.default_rng(0).random((PROBES, self.size))  # of the box, as it is then
 
     def choose(self, dims: Any) -> None:
         """Other dimensions to look along."""
@@ -50,12 +51,15 @@ class Maps:
 
     def look(self, agent: Agent) -> tuple[Map | None, float | None]:
         """The map, and the uncertainty left. One call of `values` for both."""
-        if not isinstance(agent, EMUQ):
+        if not isinstance(agent, EMUQ) or not self.size:
             return None, None
-        states, cells = self._probes, 0
+        lowest, highest = agent.bounds  # where the space has none they are learned, and change
+        if not np.isfinite(highest - lowest).all():
+            return None, None
+        states, cells = lowest + self._probes * (highest - lowest), 0
         if self.size > 1:
             _, _, grid = states_over(agent, self.dims, RESOLUTION)
-            states, cells = np.concatenate([grid, self._probes]), len(grid)
+            states, cells = np.concatenate([grid, states]), len(grid)
         q, u, variance = agent.values(states, middle_action(agent))
         left = float(np.mean(variance[cells:]) * agent.settings.prior_precision)
         if not cells:

@@ -30,7 +30,8 @@ const RECEIVE = {
   hello(message) {
     names = message.names;
     offer(message);
-    byId("map-section").hidden = names.length < 2;
+    byId("map-grid").hidden = message.dims < 2;
+    byId("no-map").hidden = message.dims >= 2;
   },
   refused(message) {
     byId("waiting").textContent = `Refused: ${message.why}`;

@@ -21,7 +21,7 @@ from emuq.livepage.series import Series
 
 TRACES = 8  # episodes whose trajectories are shown
 LONGEST = 2000  # steps of an episode that are shown
-LARGEST = 64  # numbers of an observation: more are a picture, and no trajectory
+LARGEST = 64  # numbers of an observation, of which trajectories are kept
 
 
 class Audience(Protocol):
@@ -57,7 +57,7 @@ class Samples:
             self.kappa.add(agent.num_transitions, agent.kappa)
         if transition is None:
             self._begins = True
-        elif np.size(transition.observation) <= LARGEST:
+        elif self.maps.size and self.maps.size <= LARGEST:
             if self._begins:
                 self._paths.append([np.ravel(transition.observation)])
                 self._begins = False

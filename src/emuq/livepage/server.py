@@ -39,7 +39,10 @@ def application(learner: Learner, hub: Hub, title: str, names: list[str]) -> Sta
         "referrer-policy": "no-referrer",
         "x-content-type-options": "nosniff",
     }
-    hello = json.dumps({"kind": "hello", "title": title, "names": names, "controllers": PROPOSED})
+    dims = learner.samples.maps.size
+    hello = json.dumps(
+        {"kind": "hello", "title": title, "names": names, "dims": dims, "controllers": PROPOSED}
+    )
 
     async def page(request: Any) -> HTMLResponse:
         return HTMLResponse(text, headers=headers)

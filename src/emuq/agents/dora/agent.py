@@ -27,7 +27,16 @@ from emuq.precision import double
 
 
 class DORA(Agent):
-    """Tile coding, Q-learning, and E-values that say where little is known."""
+    """Tile coding, Q-learning, and E-values that say where little is known.
+
+    Examples:
+        >>> import emuq
+        >>> agent = emuq.DORA("emuq/MountainCar-v0", variant="lll", seed=0)
+        >>> history = agent.learn(steps=100, progress=False)
+        >>> q, e = agent.values([-0.5, 0.0])
+        >>> q.shape
+        (3,)
+    """
 
     name: ClassVar[str] = "dora"
 
@@ -41,9 +50,20 @@ class DORA(Agent):
         seed: int = 0,
         **options: Any,
     ) -> None:
-        """`options` are the fields of `emuq.agents.dora.core.Options`.
+        """Make an agent for an environment (or its spaces).
 
-        A box of actions becomes a grid of so many along each dimension; discrete actions stay as they are.
+        Args:
+            env: A Gymnasium environment, its id, or anything with an observation and an action space.
+            actions_per_dimension: A box of actions becomes a grid of so many along each dimension; discrete
+                actions stay as they are.
+            observation_bounds: `(low, high)`, which scale observations to [0, 1]; the space's own are used
+                where they are finite.
+            kappa: The weight of exploration, or a controller that sets it.
+            seed: Of the agent's draws and of its episodes' starts.
+            **options: The fields of `emuq.agents.dora.core.Options`.
+
+        Raises:
+            InputError: If the spaces do not fit, bounds are missing, or an option is not as told.
         """
         bounds = plain(observation_bounds)
         given = {"actions_per_dimension": actions_per_dimension, "observation_bounds": bounds, **options}
@@ -57,7 +77,7 @@ class DORA(Agent):
         self._index: Any = None
 
     def values(self, observation: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Q and E of every action."""
+        """Q and E of every action, for one observation."""
         with double():
             q, e = _values(self.settings, self._state, self._scaled(observation), self._num_actions)
         return np.asarray(q), np.asarray(e)

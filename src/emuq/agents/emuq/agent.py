@@ -22,18 +22,33 @@ makes it fast.
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import jax
 import numpy as np
 
 from emuq.agents.base import Agent
-from emuq.agents.emuq import programs, schedule
+from emuq.agents.emuq import datasets, portable, programs, ranges, schedule
+from emuq.agents.emuq.exact import LARGEST, ExactRuntime, names_a_state
 from emuq.agents.emuq.options import Options, resolve
 from emuq.agents.emuq.runtime import Runtime
-from emuq.agents.emuq.state import State, draw_basis, init, streams
+from emuq.agents.emuq.state import draw_basis, init, streams
 from emuq.agents.episodes import Transition, check_finite
-from emuq.agents.spaces import EnvLike, Scaling, actions_of, as_env, from_index, plain, scaling_of, to_unit
+from emuq.agents.flatten import Flat
+from emuq.agents.readings import is_batch
+from emuq.agents.spaces import (
+    EnvLike,
+    Scaling,
+    actions_of,
+    as_env,
+    flat_scaling_of,
+    from_index,
+    plain,
+    to_unit,
+)
 from emuq.errors import InputError, finite
 from emuq.history import Episode
 from emuq.kappa import Controller, UntilGoal
@@ -44,6 +59,13 @@ class EMUQ(Agent):
     """Learns Q and U apart and acts on Q + kappa U, with kappa yours to turn at any moment.
 
     With several actuators effort may have a price while kappa > 0 (option `effort`). kappa = 0 is Q alone.
+
+    Examples:
+        >>> import gymnasium as gym, emuq
+        >>> agent = emuq.EMUQ(gym.make("emuq/MountainCar-v0"), seed=0)
+        >>> history = agent.learn(steps=80, progress=False)        # explores until the goal, then exploits
+        >>> agent.kappa = 0.0                                      # or decide yourself
+        >>> q, u, variance = agent.values([-0.5, 0.0], [1.0])
     """
 
     name: ClassVar[str] = "emuq"
@@ -57,55 +79,139 @@ class EMUQ(Agent):
         seed: int = 0,
         kappa: float | Controller | None = None,
         observation_bounds: tuple[Any, Any] | None = None,
+        angles: Sequence[int] = (),
+        exact: bool | int | None = None,
         **options: Any,
     ) -> None:
         """Make an agent for an environment (or its spaces).
 
-        `preset` is "default" (one setting for every environment) or "paper" (Algorithm 2; the settings that
-        its table 2 has for each domain are in `emuq.experiments.presets`). `options` are the fields of
-        `emuq.agents.emuq.options.Options`, each replacing the preset's. `observation_bounds` scale
-        observations to [0, 1]; the space's own are used where they are finite.
+        Args:
+            env: A Gymnasium environment, its id, or anything with an observation and an action space.
+            preset: "default" (one setting for every environment) or "paper" (Algorithm 2; the settings that
+                its table 2 has for each domain are in `emuq.experiments.presets`).
+            seed: Of the agent's draws and of its episodes' starts.
+            kappa: The weight of exploration, or who sets it: `UntilGoal()` in the default preset, 1 in the
+                paper's.
+            observation_bounds: `(low, high)`, which scale observations to [0, 1]; the space's own are used
+                where they are finite, and others are learned.
+            angles: The places of angles in the observation, each of which becomes its cosine and its sine.
+            exact: True knows a state by its exact numbers, and nothing is learned from what is near; None
+                does so where there are at most 100,000 states, or observations are one-hot vectors.
+            **options: The fields of `emuq.agents.emuq.options.Options`, each replacing the preset's.
+
+        Raises:
+            InputError: If the spaces do not fit, or an option is not as told.
         """
         env = as_env(env)
+        self._flat = Flat(env.observation_space, angles)
         given = {"preset": preset, "observation_bounds": plain(observation_bounds), **options}
+        if self._flat.angles:
+            given["angles"] = sorted(self._flat.angles)
+        if exact is not None:
+            given["exact"] = exact
         if kappa is None:
             kappa = UntilGoal() if preset == "default" else 1.0
         super().__init__(env, seed=seed, kappa=kappa, options=given)
         self.settings: Options = resolve(preset, options)
-        self._scaling: Scaling = scaling_of(env, observation_bounds)._replace(clip=self.settings.clip)
+        scaling = flat_scaling_of(env, observation_bounds, self._flat)
+        # Nothing is known of what lies outside a range that was learned.
+        clip = self.settings.clip or scaling.learned is not None
+        self._scaling: Scaling = scaling._replace(clip=clip)
         self._actions = actions_of(self.action_space)
         self._choices = [
             from_index(self._actions, i, self.action_space.dtype)
             for i in range(len(self._actions.candidates))
         ]
-        with double():
-            rng, key = streams(self.seed)
-            basis = draw_basis(rng, self.settings, self._scaling.dim, self._actions)
-            scale = programs.scales(self._scaling, self._actions)
-            self._runtime = Runtime(init(basis, self.settings, key), scale, self.settings)
+        self._exact = self._may_be_exact(exact)
+        self._runtime: Runtime | ExactRuntime
+        if self._exact is True:
+            self._become_exact(256 if isinstance(exact, bool | None) else int(exact))
+        else:
+            self._runtime = self._smooth_runtime()
+        self._raw: ranges.Raw | None = None  # raw numbers, where a range has to be learned
+        if scaling.learned is not None and self._exact is not True:
+            self._raw = ranges.empty(self._runtime.capacity, self._scaling)
         # How many transitions there were at the last plan, as this episode began, and as features were last
         # drawn.
         self._planned = self._began = self._drawn = 0
         self._exploited = True  # kappa has been 0 since this episode began
 
+    def _smooth_runtime(self) -> Runtime:
+        with double():
+            rng, key = streams(self.seed)
+            basis = draw_basis(rng, self.settings, self._scaling.dim, self._actions)
+            scale = programs.scales(self._scaling, self._actions)
+            return Runtime(init(basis, self.settings, key), scale, self.settings)
+
+    def _may_be_exact(self, wanted: bool | int | None) -> bool | None:
+        """Whether states are known by their numbers; None: the first observation decides."""
+        if wanted is not None:
+            if wanted and not self._actions.discrete:
+                raise InputError(
+                    f"exact is {wanted}, but actions are in {self.action_space}: expected Discrete"
+                )
+            return bool(wanted)
+        if self.options["preset"] != "default" or not self._actions.discrete:
+            return False
+        if np.isfinite(self._flat.count):
+            return self._flat.count <= LARGEST
+        unit = np.all(self._flat.low >= 0) and np.all(self._flat.high <= 1)
+        return None if unit else False
+
+    def _become_exact(self, room: int) -> None:
+        """Indicator features: numbers are taken as they are, and features never drawn again."""
+        self._exact, self._raw = True, None
+        self.options["exact"] = room
+        self.settings = replace(self.settings, fresh=False, hold=False)
+        self._scaling = Scaling(np.zeros(self._flat.dim), np.ones(self._flat.dim))
+        self._runtime = ExactRuntime(self._flat.dim, self._actions, self.settings, self.seed, room)
+
     def values(self, observation: Any, action: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Q, U and the variance of Q, for one observation and action or for rows of them."""
-        states = np.atleast_2d(self._scaling(np.asarray(observation, dtype=float)))
+        """Q, U and the variance of Q, for one observation and action or for rows of them.
+
+        Args:
+            observation: One observation, or rows of them.
+            action: One action, or a row for each observation.
+
+        Returns:
+            Q, U and the variance of Q: numbers for one observation, arrays for rows.
+
+        Examples:
+            >>> q, u, variance = agent.values([[-0.5, 0.0], [0.4, 0.0]], [1.0])
+            >>> q.shape
+            (2,)
+        """
+        states = self._scaling(self._flat.rows(observation))
         units = np.atleast_2d(to_unit(self._actions, action))
         if len(units) == 1:
             units = np.broadcast_to(units, (len(states), units.shape[1]))
         with double():
-            q, u, variance = programs.values(self.whole_state(), states, units)
-        single = np.ndim(observation) == 1
+            q, u, variance = self._runtime.values(states, units)
+        single = not is_batch(self.observation_space, observation)
         return tuple(np.asarray(x)[0] if single else np.asarray(x) for x in (q, u, variance))  # type: ignore[return-value]
 
     def plan(self) -> None:
         """Plan now, on all data so far: refit, recompute exploration rewards, improve both policies."""
         with double():
+            if self._raw is not None:
+                self._learn_ranges(self._raw)
             self._runtime.plan(self.kappa)
         self._planned = self.num_transitions
 
-    def whole_state(self) -> State:
+    def _learn_ranges(self, raw: ranges.Raw) -> bool:
+        """Scale by the ranges seen so far, if they ask for it; a plan must follow."""
+        seen = np.concatenate([raw.start[None], raw.next_states[: self.num_transitions]])
+        new = ranges.fitting(self._scaling, seen)
+        if new is None:
+            return False
+        assert isinstance(self._runtime, Runtime)  # a table has no ranges
+        state = self._runtime.whole_state()
+        state = ranges.rescaled(state, raw, self._scaling, new, self.settings)
+        self._runtime.rescale(state, programs.scales(new, self._actions))
+        self._scaling, self._raw = new, raw._replace(low=new.low, width=new.width)
+        return True
+
+    def whole_state(self) -> Any:
         """All that the agent knows, as one value. Uploads and waits, so that it is not for every step.
 
         Its arrays can be read until the agent learns on, which may give them away.
@@ -116,6 +222,8 @@ class EMUQ(Agent):
     @property
     def converged(self) -> tuple[bool, bool]:
         """Whether the last plan's sweeps converged, for Q and for U."""
+        if isinstance(self._runtime, ExactRuntime):
+            return self._runtime.settled, self._runtime.settled
         q, u = np.asarray(self.whole_state().converged)
         return bool(q), bool(u)
 
@@ -134,9 +242,44 @@ class EMUQ(Agent):
 
     def trajectories(self) -> list[np.ndarray]:
         """The states visited, in the environment's units, an array for each episode."""
-        states = np.asarray(self.whole_state().data.states[: self.num_transitions], dtype=float)
+        if isinstance(self._runtime, ExactRuntime):
+            states = self._runtime.visited()
+        else:
+            states = np.asarray(self.whole_state().data.states[: self.num_transitions], dtype=float)
         ends = np.cumsum([episode.length for episode in self.history])
         return [self._scaling.inverse(part) for part in np.split(states, ends) if len(part)]
+
+    def observe_dataset(self, dataset: Any = None, **arrays: Any) -> int:
+        """Learn from another's transitions, a warm start; the number of them.
+
+        A Minari dataset, or arrays with a row a transition: observations, actions, rewards,
+        next_observations, terminated, and truncated where there is one. Each episode gets a row in the
+        history.
+        """
+        if dataset is not None and arrays:
+            raise InputError("observe_dataset got a dataset and arrays: expected one of the two")
+        episodes = datasets.rows_of(arrays) if dataset is None else datasets.episodes_of(dataset)
+        return datasets.replay(self, episodes)
+
+    def dataset(self) -> dict[str, np.ndarray]:
+        """All transitions as arrays by name, as `observe_dataset` takes them (see `datasets.arrays_of`)."""
+        return datasets.arrays_of(self)
+
+    def export(self, path: str | os.PathLike) -> None:
+        """What kappa = 0 does, as one small .npz file that examples/act_with_numpy.py acts on."""
+        portable.export(self, path)
+
+    def _transitions(self) -> tuple[np.ndarray, ...]:
+        """States and next states in the environment's units, actions as vectors, rewards, terminal."""
+        if isinstance(self._runtime, ExactRuntime):
+            return self._runtime.transitions(self._actions.candidates)
+        data, number = self.whole_state().data, self.num_transitions
+        found = (data.states, data.actions, data.rewards, data.next_states, data.terminal)
+        states, units, rewards, following, terminal = (np.asarray(x[:number]) for x in found)
+        states, following = (self._scaling.inverse(x.astype(float)) for x in (states, following))
+        if self._raw is not None:
+            states, following = (x[:number].copy() for x in self._raw[:2])
+        return states, units.astype(float), rewards.astype(float), following, terminal
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -150,9 +293,17 @@ class EMUQ(Agent):
         observed = self._observed(observation)
         if not np.isfinite(observed).all():
             self._checked(observed)
+        if self._exact is None:
+            self._exact = names_a_state(observed)
+            if self._exact:
+                self._become_exact(256)
         runtime, kappa, options = self._runtime, self.kappa, self.settings
         self._exploited, self._began, self._drawn = True, runtime.count, runtime.count
         with double():
+            if self._raw is not None:
+                self._raw = self._raw._replace(start=ranges.bounded(observed))
+                if self._learn_ranges(self._raw):
+                    self.plan()
             if drawn := schedule.draw_is_due(options, runtime.contest, kappa, self.history):
                 self._plan_on_new_features()
             postponed = not drawn and schedule.postpones_challenge(options, runtime.contest, kappa)
@@ -166,6 +317,8 @@ class EMUQ(Agent):
         self._exploited = self._exploited and kappa == 0
         with double():
             index = runtime.step(row, exploits=kappa == 0)  # observe, act
+            if self._raw is not None:
+                self._keep_raw(self._raw, transition)
             if schedule.plan_is_due(options, runtime.count, self._planned):
                 if schedule.draw_is_due_within(options, kappa, runtime.count - self._drawn):
                     self._plan_on_new_features()
@@ -174,6 +327,12 @@ class EMUQ(Agent):
             elif schedule.fold_is_due(options, runtime.used):
                 runtime.fold()
         return self._action(index)
+
+    def _keep_raw(self, raw: ranges.Raw, transition: Transition) -> None:
+        observed, following = map(self._flat, (transition.observation, transition.next_observation))
+        if transition.terminated and self.settings.exploration_end == "reset":
+            following = raw.start
+        self._raw = ranges.add(raw, self.num_transitions - 1, observed, following)
 
     def _finish(self, episode: Episode) -> None:
         """An episode is over: its policy is judged by it, if kappa was 0 throughout."""
@@ -186,22 +345,36 @@ class EMUQ(Agent):
         """Other features, and a plan on them: for an episode that begins, or in the middle of a long one."""
         count = self.num_transitions
         which = self.seed, self.history, self.kappa, count - self._began
+        if self._raw is not None:
+            self._learn_ranges(self._raw)
         bases = schedule.draw_features(*which, self.settings, self._scaling.dim, self._actions)
         self._runtime.plan(self.kappa, bases)
         self._planned = self._drawn = count
 
     def _greedy(self, observation: Any, kappa: float) -> Any:
         with double():
-            index = programs.act_greedily(self._runtime.whole_state(), self._scaled(observation), kappa)
+            index = self._runtime.act_greedily(self._scaled(observation), kappa)
         return self._action(index)
 
     def _get_state(self) -> Any:
         state, runtime = self.whole_state(), self._runtime
+        if isinstance(runtime, ExactRuntime):
+            self.options["exact"] = runtime.capacity
+            return {"exact": state}
         self.options["capacity"] = runtime.capacity  # so that a file is loaded into as much room
         counts = {"count": runtime.count, "used": runtime.used, "planned": self._planned}
-        return {"core": state, **{name: np.int64(value) for name, value in counts.items()}}
+        raw = {} if self._raw is None else {"raw": ranges.sized(self._raw, runtime.capacity)}
+        return {"core": state, **raw, **{name: np.int64(value) for name, value in counts.items()}}
 
     def _set_state(self, state: Any) -> None:
+        if isinstance(self._runtime, ExactRuntime):
+            self._runtime.replace(state["exact"])
+            self._planned = int(state["exact"].counts[3])
+            return
+        if self._raw is not None:
+            raw = ranges.Raw(*(np.array(rows) for rows in state["raw"]))
+            self._raw, self._scaling = raw, self._scaling._replace(low=raw.low, width=raw.width)
+            self._runtime.rescale(state["core"], programs.scales(self._scaling, self._actions))
         self._runtime.replace(state["core"])
         counts = (int(state[name]) for name in ("count", "used", "planned"))
         self._runtime.count, self._runtime.used, self._planned = counts
@@ -229,14 +402,8 @@ class EMUQ(Agent):
         return finite(observed, f"observation (step {self.num_transitions})")
 
     def _observed(self, observation: Any) -> np.ndarray:
-        array = np.asarray(observation, dtype=float)
-        if array.shape != self._scaling.low.shape:
-            raise InputError(
-                f"observation has shape {array.shape}: expected ({self._scaling.dim},) "
-                f"as in {self.observation_space}"
-            )
-        return array
+        return self._flat(observation)
 
-    def _action(self, index: jax.Array) -> Any:
+    def _action(self, index: jax.Array | int) -> Any:
         choice = self._choices[int(np.asarray(index))]  # int(index) itself takes 20 microseconds more
-        return choice if self._actions.discrete else choice.copy()
+        return choice.copy() if isinstance(choice, np.ndarray) else choice

@@ -75,6 +75,11 @@ class Runtime:
         with double():
             self._keep(state)
 
+    def rescale(self, state: State, scale: np.ndarray) -> None:
+        """Go on with a state for which rows are scaled otherwise."""
+        self._scale = jnp.asarray(scale)
+        self.replace(state)
+
     def _keep(self, state: State) -> None:
         """Go on with a state whose S is as it was."""
         self._moving, self._fixed = programs.split(state)
@@ -158,6 +163,14 @@ class Runtime:
             if kappa == 0:
                 self._compile_for(self._fixed.contest.challenger)
         self.used = 0
+
+    def act_greedily(self, scaled: np.ndarray, kappa: float) -> jax.Array:
+        """What a user is given: the best action, as an index; nothing is learned."""
+        return programs.act_greedily(self.whole_state(), scaled, kappa)
+
+    def values(self, scaled: np.ndarray, units: np.ndarray) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """Q, U and the variance of Q, for rows of states and actions."""
+        return programs.values(self.whole_state(), scaled, units)
 
     def _compile_for(self, policy: Any) -> None:
         """Compile the step that acts on such a policy, now that time is there: no later step waits for it."""

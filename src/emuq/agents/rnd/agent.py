@@ -29,7 +29,16 @@ except ModuleNotFoundError as error:
 
 
 class RND(Agent):
-    """What a random network's imitator has not learned to predict is new."""
+    """What a random network's imitator has not learned to predict is new.
+
+    Examples:
+        >>> import emuq
+        >>> agent = emuq.RND("emuq/MountainCar-v0", seed=0)
+        >>> history = agent.learn(steps=100, progress=False)
+        >>> q, u = agent.values([-0.5, 0.0])
+        >>> len(q) == len(u)
+        True
+    """
 
     name: ClassVar[str] = "rnd"
 
@@ -42,7 +51,19 @@ class RND(Agent):
         seed: int = 0,
         **options: Any,
     ) -> None:
-        """`options` are the fields of `emuq.agents.rnd.core.Options`."""
+        """Make an agent for an environment (or its spaces).
+
+        Args:
+            env: A Gymnasium environment, its id, or anything with an observation and an action space.
+            observation_bounds: `(low, high)`, which scale observations to [0, 1]; the space's own are used
+                where they are finite.
+            kappa: The weight of exploration, or a controller that sets it.
+            seed: Of the agent's draws and of its episodes' starts.
+            **options: The fields of `emuq.agents.rnd.core.Options`.
+
+        Raises:
+            InputError: If the spaces do not fit, bounds are missing, or an option is not as told.
+        """
         env = as_env(env)
         given = {"observation_bounds": plain(observation_bounds), **options}
         super().__init__(env, seed=seed, kappa=kappa, options=given)

@@ -63,7 +63,20 @@ class TabularAgent(Agent):
             self._state = core.init(parameters, self.exploration, size, int(self.action_space.n), key)
 
     def values(self, observation: Any, action: Any = None) -> tuple[Any, Any]:
-        """Q and U of a state, for every action or for one."""
+        """Q and U of a state, for every action or for one.
+
+        Args:
+            observation: The state, as the environment gives it.
+            action: The action; None for all of them.
+
+        Returns:
+            Q and U: arrays with an entry for each action, or two numbers.
+
+        Examples:
+            >>> q, u = agent.values(0)
+            >>> q.shape
+            (2,)
+        """
         s = self._index(observation)
         q, u = np.asarray(self._state.q)[s], np.asarray(self._state.u)[s]
         return (q, u) if action is None else (q[action - self._first_action], u[action - self._first_action])
@@ -117,7 +130,15 @@ class TabularAgent(Agent):
 
 
 class ExplorationValues(TabularAgent):
-    """Q and U apart, actions by Q + kappa U (Algorithm 1)."""
+    """Q and U apart, actions by Q + kappa U (Algorithm 1).
+
+    Examples:
+        >>> import gymnasium as gym, emuq
+        >>> env = gym.make("emuq/Chain-v0", observation="index")
+        >>> agent = emuq.ExplorationValues(env, seed=0)
+        >>> agent.learn(episodes=5, progress=False)
+        History(5 episodes, 5 goals, first in episode 1)
+    """
 
     name: ClassVar[str] = "exploration-values"
 
@@ -126,7 +147,22 @@ class ExplorationValues(TabularAgent):
         exploration: Any = "first-visit", freeze: bool = False,
         kappa: float | Controller = 1.0, seed: int = 0,
     ) -> None:  # fmt: skip
-        """`rate=0` averages (1 / visits); `freeze=True` learns nothing while kappa = 0 (as in figure 2a)."""
+        """Make an agent for an environment with discrete spaces.
+
+        Args:
+            env: A Gymnasium environment, its id, or anything with an observation and an action space.
+            rate: The share by which a table moves towards its target at each step; 0 averages (1 / visits).
+            discount: gamma: nearer to 1 looks farther ahead.
+            initial_value: What Q is before anything was tried.
+            exploration: The exploration reward: "first-visit", "count", "e-values", "next-state", or an
+                object as `emuq.exploration` describes.
+            freeze: True learns nothing while kappa = 0 (as in figure 2a).
+            kappa: The weight of exploration, or a controller that sets it.
+            seed: Of the agent's draws and of its episodes' starts.
+
+        Raises:
+            InputError: If the spaces are not discrete, or an option is not as told.
+        """
         parameters = Parameters(rate, discount, initial_value, by_value=True)
         super().__init__(env, parameters, exploration, freeze, seed=seed, kappa=kappa)
 
@@ -141,6 +177,13 @@ class AdditiveRewards(TabularAgent):
 
     `initial_value` is to be optimistic with respect to both rewards: at least the greatest return, here 1,
     plus the greatest sum of exploration rewards, 0.
+
+    Examples:
+        >>> import gymnasium as gym, emuq
+        >>> env = gym.make("emuq/Chain-v0", observation="index")
+        >>> agent = emuq.AdditiveRewards(env, seed=0)
+        >>> agent.learn(episodes=5, progress=False)
+        History(5 episodes, 5 goals, first in episode 1)
     """
 
     name: ClassVar[str] = "additive-rewards"
@@ -150,12 +193,36 @@ class AdditiveRewards(TabularAgent):
         exploration: Any = "first-visit", freeze: bool = False,
         kappa: float | Controller = 1.0, seed: int = 0,
     ) -> None:  # fmt: skip
+        """Make an agent for an environment with discrete spaces.
+
+        Args:
+            env: A Gymnasium environment, its id, or anything with an observation and an action space.
+            rate: The share by which a table moves towards its target at each step; 0 averages (1 / visits).
+            discount: gamma: nearer to 1 looks farther ahead.
+            initial_value: What Q is before anything was tried.
+            exploration: The exploration reward: "first-visit", "count", "e-values", "next-state", or an
+                object as `emuq.exploration` describes.
+            freeze: True learns nothing while kappa = 0 (as in figure 2a).
+            kappa: The weight of exploration, or a controller that sets it.
+            seed: Of the agent's draws and of its episodes' starts.
+
+        Raises:
+            InputError: If the spaces are not discrete, or an option is not as told.
+        """
         parameters = Parameters(rate, discount, initial_value, by_reward=True)
         super().__init__(env, parameters, exploration, freeze, seed=seed, kappa=kappa)
 
 
 class EpsilonGreedy(TabularAgent):
-    """Q alone, a random action with probability epsilon kappa. It has no exploration reward."""
+    """Q alone, a random action with probability epsilon kappa. It has no exploration reward.
+
+    Examples:
+        >>> import gymnasium as gym, emuq
+        >>> env = gym.make("emuq/Chain-v0", observation="index")
+        >>> agent = emuq.EpsilonGreedy(env, seed=0)
+        >>> agent.learn(episodes=5, progress=False)
+        History(5 episodes, 5 goals, first in episode 1)
+    """
 
     name: ClassVar[str] = "epsilon-greedy"
 
@@ -163,6 +230,21 @@ class EpsilonGreedy(TabularAgent):
         self, env: EnvLike, *, rate: float = 0.1, discount: float = 0.99, initial_value: float = 0.0,
         epsilon: float = 0.1, freeze: bool = False, kappa: float | Controller = 1.0, seed: int = 0,
     ) -> None:  # fmt: skip
+        """Make an agent for an environment with discrete spaces.
+
+        Args:
+            env: A Gymnasium environment, its id, or anything with an observation and an action space.
+            rate: The share by which a table moves towards its target at each step; 0 averages (1 / visits).
+            discount: gamma: nearer to 1 looks farther ahead.
+            initial_value: What Q is before anything was tried.
+            epsilon: The share of random actions at kappa = 1.
+            freeze: True learns nothing while kappa = 0 (as in figure 2a).
+            kappa: The weight of exploration, or a controller that sets it.
+            seed: Of the agent's draws and of its episodes' starts.
+
+        Raises:
+            InputError: If the spaces are not discrete, or an option is not as told.
+        """
         parameters = Parameters(rate, discount, initial_value, epsilon=epsilon)
         super().__init__(env, parameters, "first-visit", freeze, seed=seed, kappa=kappa)
         del self.options["exploration"]

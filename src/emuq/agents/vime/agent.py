@@ -34,7 +34,15 @@ _DRAWS = 4096  # random numbers are drawn in blocks, each a function of the seed
 
 
 class VIME(Agent):
-    """TRPO on r + kappa eta times the information gain of a Bayesian network of the dynamics."""
+    """TRPO on r + kappa eta times the information gain of a Bayesian network of the dynamics.
+
+    Examples:
+        >>> import emuq
+        >>> agent = emuq.VIME("emuq/MountainCar-v0", seed=0)
+        >>> history = agent.learn(steps=100, progress=False)
+        >>> agent.num_transitions
+        100
+    """
 
     name: ClassVar[str] = "vime"
 
@@ -47,7 +55,19 @@ class VIME(Agent):
         seed: int = 0,
         **options: Any,
     ) -> None:
-        """`options` are the fields of `emuq.agents.vime.core.Options`."""
+        """Make an agent for an environment (or its spaces).
+
+        Args:
+            env: A Gymnasium environment, its id, or anything with an observation and an action space.
+            observation_bounds: `(low, high)`, which scale observations to [0, 1]; the space's own are used
+                where they are finite.
+            kappa: The weight of exploration, or a controller that sets it.
+            seed: Of the agent's draws and of its episodes' starts.
+            **options: The fields of `emuq.agents.vime.core.Options`.
+
+        Raises:
+            InputError: If the spaces do not fit, bounds are missing, or an option is not as told.
+        """
         env = as_env(env)
         given = {"observation_bounds": plain(observation_bounds), **options}
         super().__init__(env, seed=seed, kappa=kappa, options=given)

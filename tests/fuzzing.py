@@ -1,0 +1,130 @@
+"""Random spaces and observations, each handled or refused in one line: `python tests/fuzzing.py 100000`."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+from emuq.agents.emuq import ranges
+from emuq.agents.flatten import Flat
+from emuq.agents.spaces import Spaces, actions_of, flat_scaling_of, from_index, to_unit
+from emuq.errors import InputError, finite
+
+EXTREMES = (-np.inf, -3.4e38, -1e9, -1.0, 0.0, 1e-12, 1.0, 255.0, 1e9, 3.4e38, np.inf)
+BROKEN = (
+    None,
+    "a",
+    np.nan,
+    np.inf,
+    1e308,
+    -1,
+    10**30,
+    [],
+    {},
+    (1, 2),
+    np.zeros(3),
+    [[1], [2, 3]],
+    1j,
+    object(),
+)
+
+
+def random_space(rng: np.random.Generator, depth: int = 0) -> gym.Space:
+    """A space of any kind, nested up to three deep."""
+    kind = rng.integers(12 if depth < 3 else 7)
+    if kind < 3:
+        shape = tuple(rng.integers(0, 4, rng.integers(0, 4)).tolist())
+        dtype = rng.choice([np.float32, np.float64, np.uint8, np.int64])
+        if dtype in (np.uint8, np.int64):
+            return spaces.Box(0, 255, shape, dtype)
+        low, high = np.sort(rng.choice(EXTREMES, 2))
+        if high == -np.inf:
+            high = np.inf
+        return spaces.Box(dtype(low), dtype(high if high > low else low + 1), shape, dtype)
+    if kind == 3:
+        return spaces.Discrete(int(rng.choice([1, 2, 10, 500, 10**9])), start=int(rng.integers(-5, 5)))
+    if kind == 4:
+        return spaces.MultiDiscrete(rng.choice([1, 2, 9, 300], rng.integers(1, 6)))
+    if kind == 5:
+        return spaces.MultiBinary(int(rng.choice([1, 4, 30, 9000])))
+    if kind == 6:
+        other = (spaces.Text(5), spaces.Sequence(spaces.Discrete(3)), spaces.Graph(spaces.Discrete(3), None))
+        return other[rng.integers(3)]
+    parts = [random_space(rng, depth + 1) for _ in range(rng.integers(0, 4))]
+    if kind < 9:
+        return spaces.Tuple(parts)
+    names = ["observation", "achieved_goal", "desired_goal", "x"]
+    return spaces.Dict(dict(zip(rng.permutation(names)[: len(parts)], parts, strict=True)))
+
+
+def random_observation(rng: np.random.Generator, space: gym.Space) -> Any:
+    """A sample of the space, or one that is broken somewhere."""
+    if rng.random() < 0.3:
+        return BROKEN[rng.integers(len(BROKEN))]
+    sample = space.sample()
+    if rng.random() < 0.3 and isinstance(sample, np.ndarray) and sample.dtype.kind == "f" and sample.size:
+        sample.flat[rng.integers(sample.size)] = rng.choice([np.nan, np.inf, -np.inf, 1e30])
+    return sample
+
+
+def case(seed: int) -> str:
+    """One random environment's spaces and four observations: "handled" or why it was refused."""
+    rng = np.random.default_rng(seed)
+    space, acting = random_space(rng), random_space(rng)
+    for each in (space, acting):
+        each.seed(seed)
+    try:
+        flat = Flat(space)
+        scaling = flat_scaling_of(Spaces(space, acting), None, flat)._replace(clip=True)
+    except InputError as error:
+        return str(error)
+    told = "handled"
+    try:
+        actions = actions_of(acting)
+        units = to_unit(actions, np.stack([from_index(actions, i, acting.dtype) for i in range(2)])[:1])
+        assert np.all(np.isfinite(units))
+        assert acting.contains(from_index(actions, len(actions.candidates) - 1, acting.dtype))
+    except InputError as error:
+        told = str(error)
+    except IndexError:  # one candidate alone
+        assert len(actions.candidates) == 1
+    seen, lines = [], [told]
+    for _ in range(4):
+        try:
+            seen.append(ranges.bounded(finite(flat(random_observation(rng, space)), "observation")))
+        except InputError as error:
+            lines.append(str(error))
+            continue
+        if scaling.learned is not None:
+            scaling = ranges.fitting(scaling, np.stack(seen)) or scaling
+        scaled = scaling(seen[-1])
+        assert np.all((scaled >= 0) & (scaled <= 1)), "NaN, or beyond its range"
+        assert np.all(scaling.width > 0)
+    assert all("\n" not in line for line in lines)
+    return told
+
+
+def main(number: int) -> None:
+    refused: dict[str, int] = {}
+    handled = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Gymnasium's, of its own spaces
+        for seed in range(number):
+            told = case(seed)
+            assert "\n" not in told, seed
+            handled += told == "handled"
+            if told != "handled":
+                key = told.split(":")[-1][:60]
+                refused[key] = refused.get(key, 0) + 1
+    print(f"{handled:,} of {number:,} handled; the others refused, each with one line:")
+    for reason, times in sorted(refused.items(), key=lambda item: -item[1]):
+        print(f"{times:8,}  ...{reason}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)

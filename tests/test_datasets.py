@@ -1,0 +1,105 @@
+"""Transitions in and out, and a policy as a file that NumPy alone acts on."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import emuq
+from emuq.errors import InputError
+from places import BOX, EMUQ, FOUR, Line
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "act_with_numpy.py"
+
+
+@pytest.fixture(scope="module", params=["smooth", "exact"])
+def taught(request):
+    """An agent that has played, and how to make another."""
+
+    def make():
+        exact = request.param == "exact"
+        return emuq.EMUQ(Line(FOUR, tabular=exact), seed=0, **({} if exact else EMUQ))
+
+    agent = make()
+    agent.learn(episodes=3, progress=False)
+    return agent, make
+
+
+def test_what_goes_out_comes_in_again(taught):
+    agent, make = taught
+    data = agent.dataset()
+    assert len(data["rewards"]) == agent.num_transitions
+    assert data["terminated"].sum() == sum(episode.goal for episode in agent.history)
+    arrays = dict(data)
+    if agent.observation_space.shape == ():
+        for name in ("observations", "next_observations"):
+            arrays[name] = data[name].argmax(axis=1)
+    other = make()
+    assert other.observe_dataset(**arrays) == agent.num_transitions
+    again = other.dataset()
+    for name in data:
+        np.testing.assert_allclose(again[name], data[name], atol=1e-6, err_msg=name)
+    assert [row.length for row in other.history] == [row.length for row in agent.history]
+    assert other.kappa == 0, "the goal is in the data: it exploits"
+
+
+def test_a_minari_dataset_is_its_episodes():
+    seen = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+    one = SimpleNamespace(
+        observations=seen,
+        actions=np.array([1, 2]),
+        rewards=[0.0, 1.0],
+        terminations=[False, True],
+        truncations=[False, False],
+    )
+    agent = emuq.EMUQ(Line(FOUR), seed=0, **EMUQ)
+    assert agent.observe_dataset(SimpleNamespace(iterate_episodes=lambda: iter([one, one]))) == 4
+    np.testing.assert_allclose(agent.dataset()["observations"], seen[[0, 1, 0, 1]], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"actions": None}, "has no actions"),
+        ({"rewards": np.zeros(3)}, "differ in length"),
+        ({"actions": [9, 9]}, "action is 9"),
+        ({"observations": [[np.nan, 0]] * 2}, "observation"),
+        ({"rewards": [np.nan, 0]}, "reward is nan"),
+        ({"terminated": 5}, "no array"),
+    ],
+)
+def test_data_of_no_use_are_refused_in_one_line(change, message):
+    good = {
+        "observations": np.zeros((2, 2)),
+        "actions": [1, 1],
+        "rewards": np.zeros(2),
+        "next_observations": np.zeros((2, 2)),
+        "terminated": [False, False],
+    }
+    agent = emuq.EMUQ(Line(FOUR), seed=0, **EMUQ)
+    with pytest.raises(InputError, match=message):
+        agent.observe_dataset(**good | change)
+    assert agent.num_transitions == agent.history.steps == 0
+    with pytest.raises(InputError, match="expected a Minari dataset"):
+        agent.observe_dataset(3)
+
+
+@pytest.mark.parametrize("action", ["box", "exact"])
+def test_numpy_acts_as_the_agent_does(action, tmp_path):
+    spec = importlib.util.spec_from_file_location("act_with_numpy", EXAMPLE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    exact = action == "exact"
+    agent = emuq.EMUQ(Line(FOUR if exact else BOX, tabular=exact), seed=0, **EMUQ | {"restless": False})
+    agent.learn(episodes=9, progress=False)
+    agent.export(tmp_path / "policy.npz")
+    policy = module.load(tmp_path / "policy.npz")
+    for place in range(10):
+        observation = place if exact else np.array([place, place % 3], float)
+        expected, _ = agent.predict(observation, kappa=0.0)
+        if not exact or np.ptp(agent.values(np.array([place] * 4), np.arange(1, 5))[0]) > 0:
+            np.testing.assert_array_equal(module.act(policy, agent._flat(observation)), expected)
