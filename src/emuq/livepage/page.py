@@ -37,14 +37,31 @@ def live(
 ) -> Page:
     """Let `agent` learn in the background, watched and steered by a page at `page.url`.
 
-        page = emuq.live(agent)               # print(page.url), or browser=True
-        page.do(lambda agent: agent.summary())
-        page.close()                          # the agent is yours again
+    Until `page.close()`, only the learning thread may touch the agent: `page.do` calls a function there.
 
-    Until `close`, only the learning thread may touch the agent: `page.do` calls a function there. `names` are
-    words for the numbers of an observation, `out` is the folder that the page's Save writes to, `last` a
-    checkpoint to go back to before the first Save. `port` 0 takes any that is free. `host` other than this
-    machine's own (loopback) lets others in who have the address with its token; nothing is encrypted.
+    Args:
+        agent: The agent, made with an environment; `render_mode="rgb_array"` shows its picture.
+        names: Words for the numbers of an observation.
+        out: The folder that the page's Save writes to.
+        host: Where to listen. Any but this machine's own (loopback) lets others in who have the address with
+            its token; nothing is encrypted.
+        port: The port to listen at; 0 takes any that is free.
+        browser: Whether to open the page in a browser.
+        last: A checkpoint to go back to before the first Save.
+
+    Returns:
+        The page: `url`, `do(function)`, `close()`; it is a context manager, too.
+
+    Raises:
+        InputError: If the agent has no environment, or the address cannot be listened at.
+        MissingExtra: If the extra `live` is not installed.
+
+    Examples:
+        >>> agent = emuq.RandomAgent("emuq/MountainCar-v0")
+        >>> with emuq.live(agent) as page:
+        ...     kappa = page.do(lambda agent: agent.kappa)
+        >>> kappa
+        0.0
     """
     if not isinstance(agent, Agent):
         raise InputError(f"agent is {quoted(agent)}: expected an agent of emuq's, such as emuq.EMUQ(env)")
