@@ -4,11 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-<<<<<<< HEAD
-.PHONY: setup demo test lint docs wheel bench sb3 sb3-field constraints clean
-=======
-.PHONY: setup demo test chromium lint docs wheel bench sb3 constraints clean
->>>>>>> live
+.PHONY: setup demo test chromium lint docs wheel bench sb3 sb3-field constraints clean
 
 setup: $(STAMP)
 
