@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint docs wheel bench sb3 sb3-field constraints clean
+.PHONY: setup demo test chromium lint docs wheel bench sb3 sb3-field constraints clean
 
 setup: $(STAMP)
 
@@ -17,8 +17,14 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/emuq demo
 
-test: setup
+test: setup chromium
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The live page is tested in Debian's Chromium. Without one these tests are skipped, and say so.
+chromium:
+	@command -v chromium >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
+	then apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null; fi || true
+	@command -v chromium >/dev/null || echo "no chromium, so no tests of the live page: sudo apt-get install chromium"
 
 lint: setup
 	$(BIN)/ruff check src tests benchmarks examples

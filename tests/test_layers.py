@@ -21,7 +21,7 @@ LAYERS = {
     **dict.fromkeys(("exploration", "kappa"), 2),
     "agents": 3,
     **dict.fromkeys(("plot", "callbacks", "run"), 4),
-    "experiments": 5,
+    **dict.fromkeys(("experiments", "livepage"), 5),
     "report": 6,
     "commands": 7,
     "cli": 8,
