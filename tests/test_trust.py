@@ -65,7 +65,7 @@ def test_twice_the_data_have_the_newest_plan_tried_and_the_trusted_one_given_mea
     assert [acted for acted, _ in seen] == [1, 1, 1, 4, 4]
     assert [given for _, given in seen] == [1, 1, 1, 1, 4]
     assert given == 4
-    assert int(now.count) == 210
+    assert int(now.since) == 210
 
 
 def test_a_trial_that_misses_leaves_the_trusted_policy_until_the_data_have_doubled_again():
@@ -74,7 +74,7 @@ def test_a_trial_that_misses_leaves_the_trusted_policy_until_the_data_have_doubl
     assert [acted for acted, _ in seen] == [1, 1, 3, 1, 1, 6]
     assert [given for _, given in seen] == [1, 1, 1, 1, 1, 1]
     assert given == 6
-    assert int(now.count) == 510
+    assert int(now.since) == 510
 
 
 @pytest.mark.parametrize("held", [False, True])

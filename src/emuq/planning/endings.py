@@ -26,6 +26,9 @@ ALL = 0.9  # the share of all endings that edges explain, to be believed,
 EACH = 2  # and how many there are at least for each edge
 
 
+FAR = 1e30  # where there is no edge: beyond all states, and finite as all that a file may hold
+
+
 class Endings(NamedTuple):
     """States in which episodes ended (standardised), which of these are any, and what they were worth."""
 
@@ -35,7 +38,7 @@ class Endings(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """For each dimension its lower and its upper edge, infinite where there is none, and their worth."""
+    """For each dimension its lower and its upper edge, `FAR` where there is none, and their worth."""
 
     places: Float[Array, "2 ds"]
     worth: Float[Array, "2 ds"]
@@ -43,7 +46,7 @@ class Edges(NamedTuple):
 
 def nowhere(state_dim: int) -> Edges:
     """No edges."""
-    places = jnp.stack([jnp.full(state_dim, -jnp.inf), jnp.full(state_dim, jnp.inf)]).astype(jnp.float32)
+    places = jnp.stack([jnp.full(state_dim, -FAR), jnp.full(state_dim, FAR)]).astype(jnp.float32)
     return Edges(places, jnp.zeros_like(places))
 
 
@@ -81,7 +84,7 @@ def edges(model: Model, data: Transitions, endings: Endings) -> Edges:
     first = jnp.min(jnp.where(beyond, ended, jnp.inf), axis=0)
     worth = jnp.sum(jnp.where(beyond, endings.worth[:, None], 0.0), axis=0)
     worth = worth / jnp.maximum(jnp.sum(beyond, axis=0), 1)
-    lower, upper = jnp.split(jnp.where(believed, (bound + first) / 2, jnp.inf), 2)
+    lower, upper = jnp.split(jnp.where(believed, (bound + first) / 2, FAR), 2)
     return Edges(jnp.stack([-lower, upper]), worth.reshape(2, -1).astype(jnp.float32))
 
 

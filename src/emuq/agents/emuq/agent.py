@@ -203,6 +203,7 @@ class EMUQ(Agent):
 
     def look(self) -> None:
         """Look ahead now, on all data so far: what kappa = 0 acts on."""
+        assert isinstance(self._runtime, Runtime)  # a table knows its values
         with double():
             self._runtime.look()
         self._looked = self.num_transitions

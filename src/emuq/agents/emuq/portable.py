@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def export(agent: EMUQ, path: str | os.PathLike) -> None:
     """What kappa = 0 does."""
     state: Any = agent.whole_state()
-    general = {
+    general: dict[str, Any] = {
         "actions": np.array(agent._choices),
         "angles": np.array(sorted(agent._flat.angles), np.int64),
         "low": agent._scaling.low,
@@ -40,13 +40,13 @@ def export(agent: EMUQ, path: str | os.PathLike) -> None:
     np.savez(path, **general, **found)
 
 
-def _of_table(table: Table, actions: int) -> dict[str, np.ndarray]:
+def _of_table(table: Table, actions: int) -> dict[str, Any]:
     number = int(table.counts[0])
     best = table.q.reshape(-1, actions)[:number].argmax(axis=1)
     return {"states": table.states[:number], "best": best}
 
 
-def _of_lookahead(policy: Lookahead) -> dict[str, np.ndarray]:
+def _of_lookahead(policy: Lookahead) -> dict[str, Any]:
     model, edges = policy.model, policy.edges
     arrays = {
         "frequencies": model.frequencies,
@@ -66,7 +66,7 @@ def _of_lookahead(policy: Lookahead) -> dict[str, np.ndarray]:
     return {name: np.asarray(array, float) for name, array in arrays.items()}
 
 
-def _of_weights(state: State) -> dict[str, np.ndarray]:
+def _of_weights(state: State) -> dict[str, Any]:
     basis = state.basis
     arrays = {
         "state_frequencies": basis.features.state_frequencies,

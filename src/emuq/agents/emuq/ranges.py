@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.state import State
@@ -121,11 +120,8 @@ def _moved_policy(policy: Lookahead, old: Scaling, new: Scaling) -> Lookahead:
     model = policy.model
     mean = (old.low + model.mean * old.width - new.low) / new.width
     scale = model.scale * (old.width / new.width)
-    return policy._replace(model=model._replace(mean=_low(mean), scale=_low(scale)))
-
-
-def _low(x: Array) -> Array:
-    return jnp.asarray(x, jnp.float32)
+    mean, scale = (jnp.asarray(x, jnp.float32) for x in (mean, scale))
+    return policy._replace(model=model._replace(mean=mean, scale=scale))
 
 
 def _moved(features: Features, old: Scaling, new: Scaling) -> Features:

@@ -21,6 +21,8 @@ from emuq.planning.support import Lookahead
 
 T = TypeVar("T")
 
+NOTHING = -1e30  # a return below all others, and finite as all that a file may hold
+
 
 class Trust(NamedTuple):
     """A policy, whether it is trusted, and whether the newest plan is tried beside it."""
@@ -28,7 +30,7 @@ class Trust(NamedTuple):
     policy: Lookahead
     held: Bool[Array, ""]
     trial: Bool[Array, ""]
-    count: Int[Array, ""]  # transitions when it was taken, or when a trial failed
+    since: Int[Array, ""]  # transitions when it was taken, or when a trial failed
     record: Float[Array, ""]  # the best return of an exploiting episode
 
 
@@ -36,7 +38,7 @@ def nobody(newest: Lookahead) -> Trust:
     """No policy is trusted. `newest` gives the shapes alone."""
     policy = jax.tree.map(jnp.copy, newest)
     held, trial = jnp.zeros((), bool), jnp.zeros((), bool)  # two arrays: a state's are donated, once each
-    return Trust(policy, held, trial, jnp.zeros((), jnp.int32), jnp.full((), -jnp.inf))
+    return Trust(policy, held, trial, jnp.zeros((), jnp.int32), jnp.full((), NOTHING))
 
 
 def player(trust: Trust, newest: Lookahead) -> Lookahead:
@@ -55,12 +57,12 @@ def judge(
     """After an exploiting episode with this return, at the goal or not; `count` transitions in all."""
     success = goal | (total >= trust.record)
     new = success & (~trust.held | trust.trial)
-    again = success & trust.held & ~trust.trial & (count >= 2 * trust.count)
+    again = success & trust.held & ~trust.trial & (count >= 2 * trust.since)
     return Trust(
         policy=when(new, newest, trust.policy),
         held=new | (trust.held & (success | trust.trial)),
         trial=again,
-        count=jnp.where(new | trust.trial, count, trust.count).astype(jnp.int32),
+        since=jnp.where(new | trust.trial, count, trust.since).astype(jnp.int32),
         record=jnp.maximum(trust.record, total),
     )
 
