@@ -28,6 +28,7 @@ MODULES: tuple[str, ...] = (
     "exploit",
     "field",
     "ablation",
+    "views",
 )
 
 
