@@ -37,7 +37,7 @@ def walk_by_pure_functions(options, kappa, seed, steps):
     act, observe = jax.jit(act_now, static_argnums=3), jax.jit(learn.observe, static_argnums=7)
     fold, controller, lengths = jax.jit(learn.fold), as_controller(kappa), []
     planned = looked = used = length = 0
-    discounted = 0.0
+    total = 0.0
     control = controller.init()
     with double():
         rng, key = streams(seed)
@@ -45,7 +45,7 @@ def walk_by_pure_functions(options, kappa, seed, steps):
         state = init(basis, no_lookahead(seed, options, scaling.dim, actions), options, key)
         s = jnp.asarray(scaling(env.reset(seed=reset_seed(seed, 0))[0]))
         state, weight = learn.begin(state, s), jnp.asarray(controller.value(control), float)
-        index = act(state, s, weight, True)
+        index = act(state, s, weight, False)
         for count in range(1, steps + 1):
             result = env.step(from_index(actions, int(index), env.action_space.dtype))
             following, reward, terminated, truncated, info = result
@@ -60,9 +60,9 @@ def walk_by_pure_functions(options, kappa, seed, steps):
                 weight,
                 options,
             )
-            discounted += options.discount**length * reward
+            total += reward
             s, used, length = following, used + 1, length + 1
-            index = act(state, s, weight, True)  # before a plan, which no action waits for
+            index = act(state, s, weight, looked > 0)  # before a plan, which no action waits for
             if count >= schedule.next_plan(options, planned) and weight > 0:
                 planned, used = count, 0
                 state = programs.plan(state, weight, options)
@@ -72,12 +72,12 @@ def walk_by_pure_functions(options, kappa, seed, steps):
                 state, looked = programs.look(state, options), count
             if terminated or truncated:
                 goal = jnp.asarray(info["is_success"])
-                state = programs.finish(state, jnp.asarray(discounted), weight == 0, options)
-                control = controller.update(control, Outcome(reward, goal))
+                state = programs.finish(state, goal, jnp.asarray(total), weight == 0, options)
+                control = controller.update(control, Outcome(total, goal))
                 lengths.append(length)
                 s = jnp.asarray(scaling(env.reset(seed=reset_seed(seed, len(lengths)))[0]))
                 state, weight = learn.begin(state, s), jnp.asarray(controller.value(control), float)
-                index, length, discounted = act(state, s, weight, True), 0, 0.0
+                index, length, total = act(state, s, weight, looked > 0), 0, 0.0
     return lengths, np.asarray(state.data.states[:steps])
 
 

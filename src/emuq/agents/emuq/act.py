@@ -4,8 +4,11 @@ a = argmax_a Q(s, a) + kappa U(s, a)                                (equation 13
 a = argmax_a Q(s, a) + kappa (U(s, a) - c e(a) range_a U(s, a))     with a price c of effort (`effort`)
 
 The effort e(a) is 0 at rest and 1 with all actuators at their limits, so that one that adds little to U
-stays near rest. Only acting has this price: U itself is the value of exploring at its best. At kappa = 0 an
-agent looks ahead: Q is then that of the policy which it trusts, or of the newest plan (`trust`).
+stays near rest. Only acting has this price: U itself is the value of exploring at its best. U is linear in
+features; Q is one of the two:
+
+    looking ahead   r(s, a) + W(f(s, a)) of a policy, the trusted one or the newest plan (`trust`)
+    none            linear in these features, as in the paper (`lookahead=0`), and before there is any reward
 """
 
 from __future__ import annotations
@@ -29,28 +32,38 @@ def act(
 ) -> Int[Array, ""]:
     """argmax over the candidate actions of Q + kappa U (equation 13), as an index; O(K M).
 
-    At kappa = 0 an agent that `looks` ahead acts on the policy whose episode it is, which may be on trial.
+    Q is that of the policy whose episode it is, which may be on trial, if an agent `looks` ahead.
     """
-    return _either(state, trust.player(state.trust, state.lookahead), observation, kappa, looks)
+    policy = trust.player(state.trust, state.lookahead) if looks else None
+    return act_on(state, policy, observation, kappa)
 
 
 def act_greedily(
     state: State, observation: Float[Array, " ds"], kappa: Float[Array, ""], looks: bool
 ) -> Int[Array, ""]:
-    """As `act`, but at kappa = 0 the trusted policy acts if there is one: what a user is given."""
-    return _either(state, trust.best(state.trust, state.lookahead), observation, kappa, looks)
+    """As `act`, but with Q of the trusted policy if there is one: what a user is given."""
+    policy = trust.best(state.trust, state.lookahead) if looks else None
+    return act_on(state, policy, observation, kappa)
 
 
 def act_on(
     state: State, policy: Lookahead | None, observation: Float[Array, " ds"], kappa: Float[Array, ""]
 ) -> Int[Array, ""]:
-    """As `act`, for a caller who knows which policy acts: this one, or None, the newest weights.
-
-    A program with both in it would copy the arrays of both at every step.
-    """
+    """As `act`, for a caller who knows which policy has Q: this one, or None, the newest weights."""
+    basis, kappa = state.basis, in_units(kappa, state.q_bounds)
+    part = state_part(basis.features, observation)
+    q_weights, u_weights = state.blocked.weights.T
+    if policy is None and basis.prices is None:  # both are linear in their weights: one product serves
+        weights = balance(q_weights, u_weights, kappa)
+        return _best(state, scores(basis.features, part, basis.candidates, weights))
+    u = scores(basis.features, part, basis.candidates, u_weights)
     if policy is None:
-        return _best(state, _newest(state, observation, kappa))
-    return _best(state, support.action_values(policy, observation))
+        q = scores(basis.features, part, basis.candidates, q_weights)
+    else:
+        q = support.action_values(policy, observation).astype(u.dtype)
+    if basis.prices is not None:  # Q is never priced
+        u = u - basis.prices * jnp.ptp(u)
+    return _best(state, balance(q, u, kappa))
 
 
 def values(state: State, observation: Float[Array, "n ds"], action: Float[Array, "n da"], looks: bool):
@@ -65,30 +78,6 @@ def values(state: State, observation: Float[Array, "n ds"], action: Float[Array,
     else:
         q = phi @ state.blocked.weights[:, 0]
     return q, phi @ state.blocked.weights[:, 1], variance
-
-
-def _newest(state: State, observation, kappa) -> Float[Array, " k"]:
-    """Q + kappa (U - what the action costs): Q is never priced."""
-    basis, kappa = state.basis, in_units(kappa, state.q_bounds)
-    part = state_part(basis.features, observation)
-    q_weights, u_weights = state.blocked.weights.T
-    if basis.prices is None:  # both values are linear in their weights: one product serves for the sum
-        weights = balance(q_weights, u_weights, kappa)
-        return scores(basis.features, part, basis.candidates, weights)
-    q, u = (scores(basis.features, part, basis.candidates, w) for w in (q_weights, u_weights))
-    return balance(q, u - basis.prices * jnp.ptp(u), kappa)
-
-
-def _either(state: State, policy: Lookahead, observation, kappa, looks: bool) -> Int[Array, ""]:
-    """argmax of Q + kappa U on the newest weights, or at kappa = 0 of a policy's Q, if the agent `looks`."""
-    return _best(
-        state,
-        jax.lax.cond(
-            (kappa == 0) & looks,
-            lambda: support.action_values(policy, observation).astype(observation.dtype),
-            lambda: _newest(state, observation, kappa),
-        ),
-    )
 
 
 def _best(state: State, total: Float[Array, " k"]) -> Int[Array, ""]:

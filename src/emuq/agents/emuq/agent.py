@@ -342,7 +342,7 @@ class EMUQ(Agent):
         self._exploited = self._exploited and kappa == 0
         self._rewarded = self._rewarded or transition.reward != 0
         with double():
-            index = runtime.step(row, exploits=kappa == 0)  # observe, act
+            index = runtime.step(row, self._looked > 0)  # observe, act
             if self._raw is not None:
                 self._keep_raw(self._raw, transition)
             # At kappa = 0 nothing acts on plans: the next one is due as soon as exploration goes on.

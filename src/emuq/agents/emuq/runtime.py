@@ -112,9 +112,10 @@ class Runtime:
         row[-EXTRA:] = terminal, kappa, self.used, self.count
         return row
 
-    def step(self, row: np.ndarray, exploits: bool) -> jax.Array:
-        """Learn from a transition, then choose the next action, as an index."""
-        policy = self._policy if exploits else None
+    def step(self, row: np.ndarray, looked: bool) -> jax.Array:
+        """Learn from a transition, then choose the next action, as an index. `looked`: ahead, at least once;
+        before that Q is 0 either way, and its own weights take less time."""
+        policy = self._policy if looked else None
         self._moving, index = self._step(self._moving, self._reading, self._scale, row, policy)
         self._waiting.append(row)
         self.count, self.used = self.count + 1, self.used + 1
