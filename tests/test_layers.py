@@ -69,7 +69,16 @@ def test_these_do_not_know_each_other(source, target):
 
 # EMU-Q's room -----------------------------------------------------------------------------------------------
 
-PURE = ("options", "state", "contest", "act", "learn", "plan", "ranges")  # values alone: no thread, no loop
+PURE = (
+    "options",
+    "state",
+    "contest",
+    "act",
+    "learn",
+    "plan",
+    "ranges",
+    "table",
+)  # values alone
 HOST = ("agent", "runtime", "programs", "schedule", "exact", "datasets", "portable")  # what loops, waits
 ENGINE = ("runtime", "programs")
 
