@@ -79,7 +79,16 @@ PURE = (
     "ranges",
     "table",
 )  # values alone
-HOST = ("agent", "runtime", "programs", "schedule", "exact", "datasets", "portable")  # what loops, waits
+HOST = (
+    "agent",
+    "runtime",
+    "programs",
+    "schedule",
+    "exact",
+    "beside",
+    "datasets",
+    "portable",
+)  # what loops, waits
 ENGINE = ("runtime", "programs")
 
 

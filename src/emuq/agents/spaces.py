@@ -17,6 +17,7 @@ import gymnasium as gym
 import numpy as np
 from scipy.stats import qmc
 
+from emuq.agents.copies import Copies
 from emuq.agents.flatten import Flat
 from emuq.errors import InputError, quoted
 
@@ -42,17 +43,18 @@ class Spaces(NamedTuple):
     normalisation: tuple[Any, Any] | None = None  # bounds to scale observations by, where not the space's
 
 
-def spaces_of(env: gym.Env | Spaces) -> Spaces:
+def spaces_of(env: gym.Env | Spaces | Copies) -> Spaces:
     """What an agent needs to know of an environment."""
     inner = env.unwrapped if isinstance(env, gym.Env) else env
     return Spaces(env.observation_space, env.action_space, getattr(inner, "normalisation", None))
 
 
-EnvLike = gym.Env | Spaces | str  # what an agent is made for: an environment, its spaces, or its id
+# What an agent is made for: an environment, its spaces, its id, or (EMUQ alone) copies that step together.
+EnvLike = gym.Env | Spaces | str | gym.vector.VectorEnv | Copies
 
 
-def as_env(given: Any) -> gym.Env | Spaces:
-    """An environment, its id, or spaces; an error for anything else."""
+def as_env(given: Any, *, copies: bool = False) -> gym.Env | Spaces | Copies:
+    """An environment, its id, spaces, or where they are wanted copies; an error for anything else."""
     if isinstance(given, str):
         try:
             return gym.make(given)
@@ -60,10 +62,12 @@ def as_env(given: Any) -> gym.Env | Spaces:
             raise InputError(f"env is {given!r}: {error}") from None
     if isinstance(given, gym.Env):
         return given
-    if hasattr(given, "num_envs"):
+    if copies and isinstance(given, gym.vector.VectorEnv):
+        return Copies(given)
+    if (isinstance(given, Copies) and not copies) or hasattr(given, "num_envs"):
         raise InputError(
             f"env is {quoted(given)}, a vector of environments: expected a single one; "
-            'pass one of them, such as gym.make("CartPole-v1")'
+            'pass one of them, such as gym.make("CartPole-v1"), or have emuq.EMUQ learn'
         )
     if not (hasattr(given, "observation_space") and hasattr(given, "action_space")):
         raise InputError(
@@ -229,7 +233,7 @@ class Scaling(NamedTuple):
         return self.low + scaled * self.width
 
 
-def scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None) -> Scaling:
+def scaling_of(env: gym.Env | Spaces | Copies, bounds: tuple[Any, Any] | None) -> Scaling:
     """From `bounds`, or the environment's `normalisation`, or its observation space: of a Box of one axis."""
     space = env.observation_space
     if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
@@ -246,7 +250,7 @@ def scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None) -> Scaling
     return Scaling(low.copy(), np.where(high > low, high - low, 1.0))
 
 
-def flat_scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None, flat: Flat) -> Scaling:
+def flat_scaling_of(env: gym.Env | Spaces | Copies, bounds: tuple[Any, Any] | None, flat: Flat) -> Scaling:
     """The same for the vectors of `flat`; where there are no bounds, [-1, 1] until they are learned."""
     low, high, bounded = _bounds(env, bounds, flat.low, flat.high)
     low, high = np.where(bounded, low, -1.0), np.where(bounded, high, 1.0)
@@ -261,7 +265,10 @@ def flat_scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None, flat:
 
 
 def _bounds(
-    env: gym.Env | Spaces, bounds: tuple[Any, Any] | None, space_low: np.ndarray, space_high: np.ndarray
+    env: gym.Env | Spaces | Copies,
+    bounds: tuple[Any, Any] | None,
+    space_low: np.ndarray,
+    space_high: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bounds as they are given, or the environment's, or its space's, and where they are of use."""
     given = bounds is not None

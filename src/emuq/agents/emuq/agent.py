@@ -32,6 +32,7 @@ import numpy as np
 
 from emuq.agents.base import Agent
 from emuq.agents.emuq import datasets, portable, programs, ranges, schedule
+from emuq.agents.emuq.beside import EpisodesBeside
 from emuq.agents.emuq.exact import LARGEST, ExactRuntime, names_a_state
 from emuq.agents.emuq.options import Options, resolve
 from emuq.agents.emuq.runtime import Runtime
@@ -70,6 +71,7 @@ class EMUQ(Agent):
 
     name: ClassVar[str] = "emuq"
     may_be_nan: ClassVar[tuple[str, ...]] = ("score",)
+    takes_copies: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -86,7 +88,8 @@ class EMUQ(Agent):
         """Make an agent for an environment (or its spaces).
 
         Args:
-            env: A Gymnasium environment, its id, or anything with an observation and an action space.
+            env: A Gymnasium environment, its id, a vector of environments, or anything with an observation
+                and an action space.
             preset: "default" (one setting for every environment) or "paper" (Algorithm 2; the settings that
                 its table 2 has for each domain are in `emuq.experiments.presets`).
             seed: Of the agent's draws and of its episodes' starts.
@@ -102,7 +105,7 @@ class EMUQ(Agent):
         Raises:
             InputError: If the spaces do not fit, or an option is not as told.
         """
-        env = as_env(env)
+        env = as_env(env, copies=True)
         self._flat = Flat(env.observation_space, angles)
         given = {"preset": preset, "observation_bounds": plain(observation_bounds), **options}
         if self._flat.angles:
@@ -340,6 +343,9 @@ class EMUQ(Agent):
             self._runtime.finish(episode.length, episode.goal, self._exploited)
         if self.settings.plan_at_end and self._planned < self.num_transitions:
             self.plan()
+
+    def _beside(self) -> EpisodesBeside:
+        return EpisodesBeside(self)
 
     def _plan_on_new_features(self) -> None:
         """Other features, and a plan on them: for an episode that begins, or in the middle of a long one."""

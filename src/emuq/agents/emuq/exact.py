@@ -26,6 +26,7 @@ class ExactRuntime:
         self._candidates = {row.tobytes(): i for i, row in enumerate(actions.candidates)}
         self._seed = seed
         self.used = 0
+        self.apart = False  # rows of several episodes come mixed, which is the same to a table
         self.contest: Any = None  # a table keeps what it has learned: nothing has to be tried first
         self.replace(empty(dim, self._number, room))
 
@@ -144,6 +145,10 @@ class ExactRuntime:
         """Plan on all data."""
         self._table = planned(self._table, self._number, kappa, self._options)
         self.used = 0
+
+    def gather(self, first: int, places: np.ndarray, length: int) -> None:
+        """The transitions from `first` on, in the order of these places."""
+        self._table.log[first : first + len(places)] = self._table.log[places]
 
     def fold(self) -> None:
         """S has nothing that waits."""
