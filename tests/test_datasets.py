@@ -11,7 +11,7 @@ import pytest
 
 import emuq
 from emuq.errors import InputError
-from places import BOX, EMUQ, FOUR, Line
+from places import BOX, EMUQ, FOUR, LINE, Line
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "act_with_numpy.py"
 
@@ -45,6 +45,19 @@ def test_what_goes_out_comes_in_again(taught):
         np.testing.assert_allclose(again[name], data[name], atol=1e-6, err_msg=name)
     assert [row.length for row in other.history] == [row.length for row in agent.history]
     assert other.kappa == 0, "the goal is in the data: it exploits"
+
+
+def test_the_observation_after_a_terminal_step_is_what_the_docstring_says(taught):
+    agent, _ = taught
+    data, first = agent.dataset(), 0
+    for row in agent.history:
+        last = first + row.length - 1
+        after, start = data["next_observations"][last], data["observations"][first]
+        if data["terminated"][last]:
+            exact = agent.observation_space.shape == ()
+            np.testing.assert_allclose(after, np.eye(LINE + 1)[LINE] if exact else start, atol=1e-6)
+        first = last + 1
+    assert data["terminated"].any()
 
 
 def test_a_minari_dataset_is_its_episodes():

@@ -222,6 +222,10 @@ class Agent(abc.ABC):
         """
         return None
 
+    def _doubt_of_bounds(self) -> str | None:
+        """What is to be said, once, of bounds that do not fit what was visited."""
+        return None
+
     def evaluate(
         self, episodes: int = 20, *, kappa: float = 0.0, seed: int = 0, env: gym.Env | str | None = None
     ) -> History:

@@ -49,6 +49,8 @@ class Doubts:
         """Between two episodes: warn of what is certain by now."""
         if self._weighed:
             self._say("weighed", self._weighed)
+        if of_bounds := agent._doubt_of_bounds():
+            self._say("bounds", of_bounds)
         history = agent.history
         if self._told:
             return

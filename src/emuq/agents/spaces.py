@@ -220,6 +220,7 @@ class Scaling(NamedTuple):
     width: np.ndarray
     clip: bool = False
     learned: np.ndarray | None = None  # where there are no bounds of use; None: there are everywhere
+    known: tuple[np.ndarray, np.ndarray] | None = None  # there, a side that is bounded; infinite: it is not
 
     @property
     def dim(self) -> int:
@@ -251,17 +252,26 @@ def scaling_of(env: gym.Env | Spaces | Copies, bounds: tuple[Any, Any] | None) -
 
 
 def flat_scaling_of(env: gym.Env | Spaces | Copies, bounds: tuple[Any, Any] | None, flat: Flat) -> Scaling:
-    """The same for the vectors of `flat`; where there are no bounds, [-1, 1] until they are learned."""
+    """The same for the vectors of `flat`; where bounds are missing, they are learned.
+
+    Until then they are 2 apart: [-1, 1], or at the one side that is bounded.
+    """
     low, high, bounded = _bounds(env, bounds, flat.low, flat.high)
-    low, high = np.where(bounded, low, -1.0), np.where(bounded, high, 1.0)
+    lower, upper = (np.abs(side) <= _WIDEST for side in (low, high))
+    least, most = np.where(lower & ~upper, low, -np.inf), np.where(upper & ~lower, high, np.inf)
+    low = np.where(bounded, low, np.where(np.isfinite(least), least, np.where(most < np.inf, most - 2, -1.0)))
+    high = np.where(bounded, high, np.where(np.isfinite(most), most, low + 2))
     if flat.angles:  # a cosine and a sine are bounded, whatever the angle is
 
         def turned(vector: np.ndarray, end: float) -> np.ndarray:
             return flat.turned(vector, lambda _: end, lambda _: end)
 
         low, high, bounded = turned(low, -1.0), turned(high, 1.0), turned(bounded.astype(float), 1.0) == 1
-    learned = None if bounded.all() else ~bounded
-    return Scaling(low.copy(), np.where(high > low, high - low, 1.0), learned=learned)
+        least, most = turned(least, -1.0), turned(most, 1.0)
+    width = np.where(high > low, high - low, 1.0)
+    if bounded.all():
+        return Scaling(low.copy(), width)
+    return Scaling(low.copy(), width, learned=~bounded, known=(least, most))
 
 
 def _bounds(

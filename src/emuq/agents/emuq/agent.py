@@ -50,6 +50,7 @@ from emuq.agents.spaces import (
     plain,
     to_unit,
 )
+from emuq.agents.visited import ENOUGH, Visited
 from emuq.errors import InputError, finite
 from emuq.history import Episode
 from emuq.kappa import Controller, UntilGoal
@@ -125,6 +126,7 @@ class EMUQ(Agent):
             from_index(self._actions, i, self.action_space.dtype)
             for i in range(len(self._actions.candidates))
         ]
+        self._visited: Visited | None = Visited(self._flat.dim)
         self._exact = self._may_be_exact(exact)
         self._runtime: Runtime | ExactRuntime
         if self._exact is True:
@@ -163,7 +165,7 @@ class EMUQ(Agent):
 
     def _become_exact(self, room: int) -> None:
         """Indicator features: numbers are taken as they are, and features never drawn again."""
-        self._exact, self._raw = True, None
+        self._exact, self._raw, self._visited = True, None, None
         self.options["exact"] = room
         self.settings = replace(self.settings, fresh=False, hold=False)
         self._scaling = Scaling(np.zeros(self._flat.dim), np.ones(self._flat.dim))
@@ -362,6 +364,12 @@ class EMUQ(Agent):
             index = self._runtime.act_greedily(self._scaled(observation), kappa)
         return self._action(index)
 
+    def _doubt_of_bounds(self) -> str | None:
+        if self._visited is None or self._visited.count < ENOUGH:
+            return None
+        visited, self._visited = self._visited, None
+        return visited.doubt(self._scaling, self._flat)
+
     def _get_state(self) -> Any:
         state, runtime = self.whole_state(), self._runtime
         if isinstance(runtime, ExactRuntime):
@@ -398,6 +406,8 @@ class EMUQ(Agent):
             check_finite(transition, self.num_transitions + 1)
             for array in (observation, following):
                 self._checked(array)
+        if self._visited is not None:
+            self._visited.add(following)
         return row
 
     def _scaled(self, observation: Any) -> np.ndarray:
