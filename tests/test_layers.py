@@ -87,6 +87,7 @@ HOST = (
     "exact",
     "beside",
     "datasets",
+    "minari_file",
     "portable",
 )  # what loops, waits
 ENGINE = ("runtime", "programs")

@@ -31,7 +31,7 @@ import jax
 import numpy as np
 
 from emuq.agents.base import Agent
-from emuq.agents.emuq import datasets, portable, programs, ranges, schedule
+from emuq.agents.emuq import datasets, minari_file, portable, programs, ranges, schedule
 from emuq.agents.emuq.beside import EpisodesBeside
 from emuq.agents.emuq.exact import LARGEST, ExactRuntime, names_a_state
 from emuq.agents.emuq.options import Options, resolve
@@ -269,6 +269,18 @@ class EMUQ(Agent):
     def dataset(self) -> dict[str, np.ndarray]:
         """All transitions as arrays by name, as `observe_dataset` takes them (see `datasets.arrays_of`)."""
         return datasets.arrays_of(self)
+
+    def to_minari(self, name: str, **details: Any) -> Any:
+        """Write all transitions as a Minari dataset of this name, and return it (see `minari_file.write`).
+
+        Args:
+            name: As Minari has them: `boat/emuq-v0`.
+            **details: What else Minari is to note down: author, description, code_permalink and so on.
+
+        Raises:
+            InputError: If Minari is not installed, or there is nothing to write.
+        """
+        return minari_file.write(self, name, details)
 
     def export(self, path: str | os.PathLike) -> None:
         """What kappa = 0 does, as one small .npz file that examples/act_with_numpy.py acts on."""
