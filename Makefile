@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint docs wheel bench sb3 constraints clean
+.PHONY: setup demo test chromium lint docs wheel bench sb3 sb3-field constraints clean
 
 setup: $(STAMP)
 
@@ -17,8 +17,14 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/emuq demo
 
-test: setup
+test: setup chromium
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The live page is tested in Debian's Chromium. Without one these tests are skipped, and say so.
+chromium:
+	@command -v chromium >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
+	then apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null; fi || true
+	@command -v chromium >/dev/null || echo "no chromium, so no tests of the live page: sudo apt-get install chromium"
 
 lint: setup
 	$(BIN)/ruff check src tests benchmarks examples
@@ -53,6 +59,9 @@ $(SB3)/.installed: pyproject.toml constraints.txt benchmarks/sb3/requirements.tx
 sb3: $(SB3)/.installed
 	$(SB3)/bin/python benchmarks/sb3/evaluate_policy.py
 	OMP_NUM_THREADS=1 $(SB3)/bin/python benchmarks/sb3/compare.py $(SB3_OPTIONS)
+
+sb3-field: $(SB3)/.installed
+	OMP_NUM_THREADS=1 $(SB3)/bin/python benchmarks/sb3/field.py $(SB3_OPTIONS)
 
 # The versions every test ran with; installs use them, so that next year's install is today's.
 constraints: setup

@@ -20,7 +20,7 @@ def _row(domain, seed, tests, first_goal=1):
 
 
 def test_they_run_only_when_named():
-    beyond = {"exploit", "ablation", "hanging", "sensitivity"}
+    beyond = {"exploit", "field", "ablation", "hanging", "sensitivity", "views"}
     assert not beyond & {e.name for e in named([])}
     assert beyond <= set(every())
     assert [e.name for e in named(["ablation"])] == ["ablation"]
@@ -113,3 +113,18 @@ def test_hanging_compares_with_chance():
         for spec in hanging.specs(range(6))
     ]
     assert [claim.verdict for claim in hanging.claims(rows)] == ["reproduced", "undecided"]
+
+
+def test_views_are_drawn_of_the_runs_that_there_are():
+    from emuq.experiments import views
+
+    values, path = [-float(i) for i in range(views.RESOLUTION**2)], [[0.0, 0.0], [0.1, 0.1]]
+    panels = [{"of": of, "values": values, "path": path} for of in "uuuq"]
+    result = {"views": panels, "low": [-1.0, -1.0], "high": [1.0, 1.0]}
+    some = [Row(spec, result) for spec in views.specs([3]) if spec.domain != "SinglePendulum"]
+    drawn = views.figure(some).axes
+    assert len(drawn) == 2 * 4
+    assert [axes.images[0].get_clim()[0] for axes in drawn[:3]] == [min(values)] * 3  # one scale for U
+    assert "CartpoleSwingUp" in drawn[4].get_ylabel()
+    views.figure([])
+    assert views.claims(some) == []

@@ -171,7 +171,7 @@ def test_greedy_action_is_the_best_candidate():
     assert np.any((both != q_alone) & (both != u_alone))  # a kappa that was ignored would show
 
 
-def test_a_transition_is_followed_through_seven_files():
+def test_a_transition_is_followed_through_eight_files():
     """Project files that one `_start` and one `_advance` go through, once all is compiled.
 
     A transition that folds, one that plans and one that does neither; drawing features is another story.
@@ -205,7 +205,7 @@ def test_a_transition_is_followed_through_seven_files():
         plans.append(agent.planned > planned)
     assert 0 < sum(plans) < 40
     np.testing.assert_array_equal(before, agent.whole_state().basis.features.state_frequencies)
-    assert len(files) <= 7, sorted(files)
+    assert len(files) <= 8, sorted(files)
 
 
 def test_room_doubles_and_nothing_is_lost(tmp_path):
@@ -260,8 +260,6 @@ def test_bad_observations_are_refused_and_work_is_kept():
     with pytest.raises(InputError, match=r"observation has shape \(3,\): expected \(2,\)"):
         agent.predict(np.zeros(3))
     assert agent.num_transitions > 0
-    with pytest.raises(InputError, match="no finite bounds"):
-        emuq.EMUQ(gym.make("CartPole-v1"))
     with pytest.raises(InputError, match="exactly one of the two"):
         agent.learn()
     with pytest.raises(InputError, match="episodes is 0"):

@@ -25,7 +25,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WITH_CODE = {str(page.relative_to(ROOT)) for page in PAGES if BLOCK.search(page.read_text())}
 # Pages whose agents are all on observations and actions of the same sizes: one test, compiled once.
-ON_THE_CAR = ("README.md", "docs/index.md", "docs/start.md", "docs/steering-kappa.md")
+ON_THE_CAR = ("README.md", "docs/index.md", "docs/live.md", "docs/start.md", "docs/steering-kappa.md")
 ON_TABLES = (
     "docs/api/index.md",
     "docs/comparing-methods.md",

@@ -20,7 +20,7 @@ import platform
 import re
 import time
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -57,28 +57,35 @@ class Starts(gym.Wrapper):
         return self.env.reset(seed=start, options=options)
 
 
-def test(model: BaseAlgorithm, envs: list[gym.Env], seed: int) -> list[int | None]:
-    """Steps to the goal of one test episode in each environment, None where it was not reached.
+class Played(NamedTuple):
+    """A test episode."""
+
+    total_return: float
+    length: int
+    goal: bool
+
+
+def test(model: BaseAlgorithm, envs: list[gym.Env], seed: int) -> list[Played]:
+    """One test episode of the deterministic policy in each environment.
 
     The episodes go side by side, so that the policy is asked once a step for all of them.
     """
     observations = np.stack(
         [env.reset(seed=reset_seed(seed, 0, i, test=True))[0] for i, env in enumerate(envs)]
     )
-    steps: list[int | None] = [None] * len(envs)
-    playing, t = list(range(len(envs))), 0
+    played = [Played(0.0, 0, False)] * len(envs)
+    playing = list(range(len(envs)))
     while playing:
         actions, _ = model.predict(observations[playing], deterministic=True)
-        t += 1
         going = []
         for i, action in zip(playing, actions, strict=True):
-            observations[i], _, terminated, truncated, info = envs[i].step(action)
-            if info["is_success"]:
-                steps[i] = t
+            observations[i], reward, terminated, truncated, info = envs[i].step(action)
+            total, length, goal = played[i]
+            played[i] = Played(total + float(reward), length + 1, goal or info.get("is_success", False))
             if not (terminated or truncated):
                 going.append(i)
         playing = going
-    return steps
+    return played
 
 
 class Record(BaseCallback):
@@ -99,8 +106,7 @@ class Record(BaseCallback):
             self.goals += 1
             self.first_goal = self.first_goal or self.episode
         if self.episode in TESTED:
-            steps = test(self.model, self._envs, self._seed)
-            reached = [s for s in steps if s is not None]
+            reached = [e.length for e in test(self.model, self._envs, self._seed) if e.goal]
             mean = round(float(np.mean(reached)), 2) if reached else None
             share = len(reached) / TEST_EPISODES
             self.tests.append(
@@ -125,21 +131,21 @@ def run(agent: str, domain: str, seed: int) -> dict:
     }
 
 
-def about() -> dict:
+def about(**settings: int) -> dict:
     """What the runs were made with."""
     names = ("stable-baselines3", "torch", "gymnasium", "jax", "numpy")
     return {
-        "episodes": EPISODES,
-        "horizon": HORIZON,
-        "test_episodes": TEST_EPISODES,
+        **settings,
         "options": "the defaults of Stable-Baselines3, MlpPolicy, one thread on the CPU",
         "versions": {"python": platform.python_version(), **{name: version(name) for name in names}},
     }
 
 
 def write(result: dict, path: pathlib.Path) -> None:
-    """The whole file or the one before, never half of one. One test a line."""
-    text = re.sub(r"\{[^][{}]*\}", lambda inner: " ".join(inner[0].split()), json.dumps(result, indent=1))
+    """The whole file or the one before, never half of one. What holds no more lists is one line."""
+    text = re.sub(
+        r"\{[^][{}]*\}|\[[^][{}]*\]", lambda inner: " ".join(inner[0].split()), json.dumps(result, indent=1)
+    )
     part = path.with_suffix(".part")
     part.write_text(text + "\n")
     os.replace(part, path)
@@ -154,7 +160,8 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     result = json.loads(given.out.read_text()) if given.out.exists() else {"domains": {}}
-    result = {**about(), "domains": result["domains"]}
+    settings = about(episodes=EPISODES, horizon=HORIZON, test_episodes=TEST_EPISODES)
+    result = {**settings, "domains": result["domains"]}
     # Seeds outermost: an interrupted campaign has as many runs of each.
     for seed in range(given.seeds):
         for domain in given.domains:

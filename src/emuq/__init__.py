@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # for editors and readers of the code; a program gets these n
     from emuq.agents.tabular.agent import AdditiveRewards, EpsilonGreedy, ExplorationValues
     from emuq.agents.vime.agent import VIME
     from emuq.domains.goal_only import GoalOnly
+    from emuq.livepage.page import live
 
 __version__ = "0.1.0"  # the one place: the package's metadata read it from here
 
@@ -36,6 +37,7 @@ __all__ = [
     "dispatch",
     "exploration",
     "kappa",
+    "live",
     "plot",
 ]
 
@@ -51,6 +53,7 @@ _PUBLIC = {
     "RND": "emuq.agents.rnd.agent",
     "VIME": "emuq.agents.vime.agent",
     "GoalOnly": "emuq.domains.goal_only",
+    "live": "emuq.livepage.page",
 }
 _MODULES = ("cache", "callbacks", "dispatch", "exploration", "kappa", "plot")
 

@@ -59,20 +59,11 @@ def value_map(
         >>> figure = emuq.plot.value_map(agent, "car.png", names=("position", "velocity"), resolution=20)
     """
     figure = _figure(4.4 * len(panels), 3.7)
-    low, high = agent.bounds
-    if len(low) < 2:
-        raise InputError(f"observations have {len(low)} dimension: value_map needs two")
-    if not all(0 <= d < len(low) for d in dims) or dims[0] == dims[1]:
-        raise InputError(f"dims is {dims}: expected two different numbers from 0 to {len(low) - 1}")
     unknown = set(panels) - set(PANELS)
     if unknown:
         raise InputError(f"panels has {sorted(unknown)}: expected some of {', '.join(PANELS)}")
-    x, y = (np.linspace(low[d], high[d], resolution) for d in dims)
-    states = np.tile((low + high) / 2 if at is None else np.asarray(at, dtype=float), (resolution**2, 1))
-    states[:, dims[0]], states[:, dims[1]] = (grid.ravel() for grid in np.meshgrid(x, y))
-    if action is None:
-        spaces = agent._actions
-        action = spaces.start if spaces.discrete else spaces.low * 0.5 + spaces.high * 0.5
+    x, y, states = states_over(agent, dims, resolution, at)
+    action = middle_action(agent) if action is None else action
     q, u, variance = agent.values(states, action)
     values: dict[str, np.ndarray] = {"q": q, "u": u, "variance": variance}
     axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)
@@ -102,6 +93,27 @@ def value_map(
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure
+
+
+def states_over(
+    agent: EMUQ, dims: tuple[int, int], resolution: int, at: Sequence[float] | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two axes and the states of the grid over them, row by row; other dimensions are `at`, or the middle."""
+    low, high = agent.bounds
+    if len(low) < 2:
+        raise InputError(f"observations have {len(low)} dimension: value_map needs two")
+    if not all(0 <= d < len(low) for d in dims) or dims[0] == dims[1]:
+        raise InputError(f"dims is {dims}: expected two different numbers from 0 to {len(low) - 1}")
+    x, y = (np.linspace(low[d], high[d], resolution) for d in dims)
+    states = np.tile((low + high) / 2 if at is None else np.asarray(at, dtype=float), (resolution**2, 1))
+    states[:, dims[0]], states[:, dims[1]] = (grid.ravel() for grid in np.meshgrid(x, y))
+    return x, y, states
+
+
+def middle_action(agent: EMUQ) -> Any:
+    """The middle of a box of actions, the first of discrete ones."""
+    spaces = agent._actions
+    return spaces.start if spaces.discrete else spaces.low * 0.5 + spaces.high * 0.5
 
 
 def _before(number: int) -> str:

@@ -3,9 +3,10 @@
     Q(s, a) = r(s, a) + W(f(s, a)),          W(z) = b + k(z, Z) (K + nu I)^-1 (w - b)
     w_i <- gamma [(1 - e) max_a + e mean_a] Q(z_i, a);      where an episode ended, w_i is what that paid
 
-f and r are the `dynamics`; Z are states that were visited, the support; k is a Matern 5/2 kernel. W is what a
-state is worth to whoever arrives there. An ending needs no model of its own: states where episodes ended are
-part of the support, with values that stay.
+f and r are the `dynamics`; Z are states that were visited, the support; W is what a state is worth to whoever
+arrives there, or what its edge is worth where episodes end beyond one (`endings`). k is the mean of two
+Matern 5/2 kernels, of 1 and of 3 standard deviations: a value has fine parts, and in six dimensions states
+are far apart.
 
 Far from all that was visited W falls to b, the least value: what nobody has seen is not worth going to while
 nothing is explored. With probability e a step's action is any of them: what only the best of control could
@@ -17,17 +18,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import dynamics
+import endings
 import jax
 import jax.numpy as jnp
 from dynamics import Model, Sample
+from endings import Edges, Endings
 from jaxtyping import Array, Bool, Float, Int
 
 from emuq.planning.transitions import Transitions
 
 SIZE = 500  # states of the support
-SWEEPS = 60  # of its values in a plan, from those of the plan before
+IMPROVEMENTS = 12  # in a plan, from the values of the plan before: each compares all actions once,
+SWEEPS = 5  # and sweeps the values so often with the best of them
 SLIP = 0.1  # e
 NUGGET = 1e-3  # nu: values are smoothed by this share of their variance
+COARSE = 3  # the lengthscale of the second kernel; that of the first is 1
 
 
 class Lookahead(NamedTuple):
@@ -39,6 +44,7 @@ class Lookahead(NamedTuple):
     coefficients: Float[Array, " n"]  # (K + nu I)^-1 (w - b)
     base: Float[Array, ""]  # b
     bounds: Float[Array, " 2"]  # of all values, by the rewards that were seen
+    edges: Edges
 
 
 class Support(NamedTuple):
@@ -60,6 +66,7 @@ def nothing(frequencies: Float[Array, "j d"], actions: Float[Array, "k da"], sta
         jnp.zeros(SIZE, low),
         jnp.zeros((), low),
         jnp.zeros(2, low),
+        endings.nowhere(state_dim),
     )
 
 
@@ -67,31 +74,62 @@ def plan(old: Lookahead, data: Transitions, discount: float) -> Lookahead:
     """The model and the values of all data, from the values of the last plan. O(R M^2 + K n^2)."""
     rows = dynamics.sample(data)
     model = dynamics.fit(old.model.frequencies, rows)
-    chosen = choose(model, rows, data)
-    z, filled, n = chosen.states, chosen.filled, SIZE
+    ended = endings.seen(model, data, SIZE // 4)
+    edges = endings.edges(model, data, ended)
+    chosen = choose(model, rows, ended)
     bounds = value_bounds(data, discount).astype(jnp.float32)
-    before = jnp.clip(interpolate(old, raw(model, z)), *bounds)
+    before = jnp.clip(interpolate(old, raw(model, chosen.states)), *bounds)
+    start = jnp.where(chosen.ends, chosen.worth, before)
+    coefficients, base = sweep(model, old.actions, chosen, edges, bounds, discount, start)
+    return Lookahead(model, old.actions, chosen.states, coefficients, base, bounds, edges)
+
+
+def sweep(
+    model: Model,
+    actions: Float[Array, "k da"],
+    chosen: Support,
+    edges: Edges,
+    bounds: Float[Array, " 2"],
+    discount: float,
+    w: Float[Array, " n"],
+) -> tuple[Float[Array, " n"], Float[Array, ""]]:
+    """(K + nu I)^-1 (w - b) and b, once the values have been swept: modified policy iteration.
+
+    Most sweeps are of one action, the best at the last improvement: K times fewer products.
+    """
+    z, filled, n, k = chosen.states, chosen.filled, SIZE, len(actions)
     both = filled[:, None] & filled[None, :]
     gram = jnp.where(both, kernel(z, z), 0.0) + jnp.diag(jnp.where(filled, NUGGET, 1.0))
     factor = jnp.linalg.cholesky(gram.astype(jnp.float64))
     inverse = jax.scipy.linalg.cho_solve((factor, True), jnp.eye(n)).astype(jnp.float32)
-    k = len(old.actions)
-    following, pay = dynamics.predict(model, jnp.repeat(z, k, axis=0), jnp.tile(old.actions, (n, 1)))
-    reach = kernel(following, z) * filled
+    following, pay = dynamics.predict(model, jnp.repeat(z, k, axis=0), jnp.tile(actions, (n, 1)))
+    over, worth = endings.beyond(edges, following)
+    # q = pay + inside (b + reach c): beyond an edge nothing is interpolated.
+    reach = (kernel(following, z) * filled * ~over[:, None]).reshape(n, k, n)
+    inside = (~over).astype(jnp.float32).reshape(n, k)
+    pay = (pay + over * worth).reshape(n, k)
+    any_action = jnp.mean(reach, axis=1), jnp.mean(inside, axis=1), jnp.mean(pay, axis=1)
 
     def solve(w: Float[Array, " n"]) -> tuple[Float[Array, " n"], Float[Array, ""]]:
         base = jnp.min(jnp.where(filled, w, jnp.inf))
+        base = jnp.where(jnp.isfinite(base), base, 0.0)
         return inverse @ jnp.where(filled, w - base, 0.0), base
 
-    def sweep(_, w: Float[Array, " n"]) -> Float[Array, " n"]:
+    def once(w: Float[Array, " n"], reach: Array, inside: Array, pay: Array) -> Float[Array, " n"]:
         coefficients, base = solve(w)
-        q = (pay + jnp.clip(base + reach @ coefficients, *bounds)).reshape(n, k)
-        best = (1 - SLIP) * jnp.max(q, axis=1) + SLIP * jnp.mean(q, axis=1)
-        return jnp.where(chosen.ends, chosen.worth, jnp.clip(discount * best, *bounds))
+        best = pay + inside * jnp.clip(base + reach @ coefficients, *bounds)
+        mean = any_action[2] + any_action[1] * base + any_action[0] @ coefficients
+        new = jnp.clip(discount * ((1 - SLIP) * best + SLIP * mean), *bounds)
+        return jnp.where(chosen.ends, chosen.worth, new)
 
-    w = jax.lax.fori_loop(0, SWEEPS, sweep, jnp.where(chosen.ends, chosen.worth, before))
-    coefficients, base = solve(w)
-    return Lookahead(model, old.actions, z, coefficients, base, bounds)
+    def improve(_, w: Float[Array, " n"]) -> Float[Array, " n"]:
+        coefficients, base = solve(w)
+        q = pay + inside * jnp.clip(base + reach @ coefficients, *bounds)
+        at = jnp.arange(n), jnp.argmax(q, axis=1)
+        policy = reach[at], inside[at], pay[at]
+        return jax.lax.fori_loop(0, SWEEPS, lambda _, w: once(w, *policy), w)
+
+    return solve(jax.lax.fori_loop(0, IMPROVEMENTS, improve, w))
 
 
 def action_values(policy: Lookahead, states: Float[Array, "*n ds"]) -> Float[Array, "*n k"]:
@@ -113,8 +151,9 @@ def values(
 def _values(policy: Lookahead, z: Array, actions: Array) -> Array:
     following, pay = dynamics.predict(policy.model, z, actions)
     flat = following.reshape(-1, following.shape[-1])
-    worth = policy.base + kernel(flat, policy.support) @ policy.coefficients
-    return pay + jnp.clip(worth, *policy.bounds).reshape(pay.shape)
+    over, worth = endings.beyond(policy.edges, flat)
+    inside = policy.base + kernel(flat, policy.support) @ policy.coefficients
+    return pay + jnp.where(over, worth, jnp.clip(inside, *policy.bounds)).reshape(pay.shape)
 
 
 def interpolate(policy: Lookahead, states: Float[Array, "n ds"]) -> Float[Array, " n"]:
@@ -124,16 +163,12 @@ def interpolate(policy: Lookahead, states: Float[Array, "n ds"]) -> Float[Array,
 
 
 def kernel(x: Float[Array, "n ds"], y: Float[Array, "m ds"]) -> Float[Array, "n m"]:
-    """(1 + q + q^2 / 3) exp(-q), q = sqrt(5) |x - y| / l (Matern 5/2).
-
-    l is a third of the number of dimensions, in standard deviations, and 1 at least: the more dimensions,
-    the farther apart the states are that were visited.
-    """
-    scale = max(1.0, x.shape[-1] / 3)
-    x, y = x / scale, y / scale
+    """The mean over l = 1 and l = 3 of (1 + q + q^2 / 3) exp(-q), q = sqrt(5) |x - y| / l (Matern 5/2)."""
     square = jnp.sum(x * x, -1)[:, None] + jnp.sum(y * y, -1)[None, :] - 2 * x @ y.T
     q = jnp.sqrt(5 * jnp.maximum(square, 0.0))
-    return (1 + q + q * q / 3) * jnp.exp(-q)
+    coarse = q / COARSE
+    fade = jnp.exp(-coarse)
+    return ((1 + q + q * q / 3) * fade**COARSE + (1 + coarse + coarse * coarse / 3) * fade) / 2
 
 
 def raw(model: Model, z: Float[Array, "n ds"]) -> Float[Array, "n ds"]:
@@ -152,7 +187,7 @@ def value_bounds(data: Transitions, discount: float) -> Float[Array, " 2"]:
 # The support ----------------------------------------------------------------------------------------------
 
 
-def choose(model: Model, rows: Sample, data: Transitions) -> Support:
+def choose(model: Model, rows: Sample, ended: Endings) -> Support:
     """States for the support: endings (a quarter at most), and then in turn a state that is far from all
     before it, and one of the states at even distances in time, where the agent is most of the time.
     """
@@ -164,16 +199,15 @@ def choose(model: Model, rows: Sample, data: Transitions) -> Support:
     even_filled = even < number
     order = jnp.stack([far, even], 1).ravel()
     filled = jnp.stack([far_filled, even_filled], 1).ravel()
-    ends, ended, worth = endings(model, data, n // 4)
-    count = jnp.sum(ended)
+    count = jnp.sum(ended.filled)
     at = jnp.arange(n) - count  # the endings come first, and the others are moved up behind them
-    last, place = jnp.clip(jnp.arange(n), 0, n // 4 - 1), jnp.maximum(at, 0)
+    last, place = jnp.clip(jnp.arange(n), 0, len(ended.filled) - 1), jnp.maximum(at, 0)
     is_end = at < 0
     return Support(
-        jnp.where(is_end[:, None], ends[last], z[order[place]]),
+        jnp.where(is_end[:, None], ended.states[last], z[order[place]]),
         is_end | filled[place],
         is_end,
-        jnp.where(is_end, worth[last], 0.0),
+        jnp.where(is_end, ended.worth[last], 0.0),
     )
 
 
@@ -195,17 +229,3 @@ def farthest(
     _, (rows, real, ahead) = jax.lax.scan(step, begin, None, length=number)
     new = jnp.concatenate([jnp.ones(1, bool), ahead[:-1] > 0])
     return rows, new & (real > 0)
-
-
-def endings(
-    model: Model, data: Transitions, number: int
-) -> tuple[Float[Array, "n ds"], Bool[Array, " n"], Float[Array, " n"]]:
-    """States in which an episode ended, at even distances, and what that was worth: the reward of the last
-    step beyond what such a step pays elsewhere."""
-    ended = data.terminal & (jnp.arange(data.capacity) < data.count)
-    total = jnp.cumsum(ended)
-    rank = dynamics.spread(number, total[-1])
-    at = jnp.minimum(jnp.searchsorted(total, rank + 1), data.capacity - 1)
-    pay = dynamics.predict(model, dynamics.standardised(model, data.states[at]), data.actions[at])[1]
-    states = dynamics.standardised(model, data.next_states[at])
-    return states, jnp.arange(number) < total[-1], data.rewards[at].astype(jnp.float32) - pay

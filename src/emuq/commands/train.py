@@ -29,6 +29,18 @@ def register(subparsers) -> None:
         "episode), history.json, and pictures. Stop it at any time with Ctrl-C: --resume goes on.",
         epilog=EXAMPLES,
     )
+    register_agent(parser)
+    parser.add_argument("--episodes", type=int, default=20, metavar="N", help="episodes to learn")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help=f"folder of a new run, made if need be (default: {OUT})"
+    )
+    parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with the run in this folder")
+    parser.add_argument("--json", action="store_true", help="print the history as JSON, and nothing else")
+    parser.set_defaults(run=run, compiles=True)
+
+
+def register_agent(parser: argparse.ArgumentParser) -> None:
+    """Declare what says which agent is to learn, and where."""
     parser.add_argument(
         "env",
         nargs="?",
@@ -42,7 +54,6 @@ def register(subparsers) -> None:
         help="the agent; emuq envs lists those that fit each environment "
         "(default: emuq, or exploration-values where states can be counted)",
     )
-    parser.add_argument("--episodes", type=int, default=20, metavar="N", help="episodes to learn")
     parser.add_argument(
         "--seed", type=int, metavar="N", help=f"seed of the agent and of the resets (default: {SEED})"
     )
@@ -62,12 +73,6 @@ def register(subparsers) -> None:
         "needed where the environment has no finite bounds of its own",
     )
     environments.register_option(parser)
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help=f"folder of a new run, made if need be (default: {OUT})"
-    )
-    parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with the run in this folder")
-    parser.add_argument("--json", action="store_true", help="print the history as JSON, and nothing else")
-    parser.set_defaults(run=run, compiles=True)
 
 
 def bound(text: str) -> list[float] | float:
@@ -79,7 +84,7 @@ def bound(text: str) -> list[float] | float:
 def run(args: argparse.Namespace) -> int:
     if args.episodes < 1:
         raise InputError(f"--episodes is {args.episodes}: expected a whole number from 1")
-    folder, agent, notes = _begin(args) if args.resume is None else _resume(args)
+    folder, agent, notes = run_of(args, OUT)
     learned = Kept(agent, folder)
     for text in notes:  # not before all that could be refused was accepted: an error is one line
         note(text)
@@ -99,14 +104,20 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _begin(args: argparse.Namespace) -> tuple[Path, Any, list[str]]:
+def run_of(args: argparse.Namespace, out: Path) -> tuple[Path, Any, list[str]]:
+    """The run that the arguments mean, new (in `out`, unless they say where) or there already."""
+    return _begin(args, out) if args.resume is None else _resume(args)
+
+
+def _begin(args: argparse.Namespace, out: Path) -> tuple[Path, Any, list[str]]:
     """A new run: its folder, its agent, what to say about it."""
     from emuq.agents.registry import AGENTS, agent_class
     from emuq.experiments.presets import make_agent
 
     if args.env is None:
-        raise InputError("no environment given: emuq train ENV, or emuq train --resume DIR")
-    folder = OUT if args.out is None else args.out
+        command = f"emuq {args.command}"
+        raise InputError(f"no environment given: {command} ENV, or {command} --resume DIR")
+    folder = out if args.out is None else args.out
     if _holds_run(folder / CHECKPOINT):
         raise InputError(
             f"{folder} holds a run already: --resume {folder} goes on with it, --out takes another"
@@ -153,7 +164,7 @@ def _resume(args: argparse.Namespace) -> tuple[Path, Any, list[str]]:
     }
     ignored = ", ".join(f"--{name}" for name, value in kept.items() if value is not None)
     notes = [f"{ignored} made no difference: a run that goes on keeps its own"] if ignored else []
-    how = f"emuq train ENV --resume {args.resume}"
+    how = f"emuq {args.command} ENV --resume {args.resume}"
     agent = load(args.resume / CHECKPOINT, args.env, dict(args.env_options), how)
     if args.kappa is not None:
         agent.kappa = args.kappa

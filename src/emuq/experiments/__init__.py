@@ -1,4 +1,4 @@
-"""Every figure and table of the paper, by name, and two experiments beyond it."""
+"""Every figure and table of the paper, by name, and experiments beyond it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ MODULES: tuple[str, ...] = (
     "fig8",
     "hanging",
     "exploit",
+    "field",
     "ablation",
+    "views",
 )
 
 

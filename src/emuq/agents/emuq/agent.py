@@ -255,11 +255,18 @@ class EMUQ(Agent):
         return [self._scaling.inverse(part) for part in np.split(states, ends) if len(part)]
 
     def observe_dataset(self, dataset: Any = None, **arrays: Any) -> int:
-        """Learn from another's transitions, a warm start; the number of them.
+        """Learn from another's transitions, a warm start. Each episode gets a row in the history.
 
-        A Minari dataset, or arrays with a row a transition: observations, actions, rewards,
-        next_observations, terminated, and truncated where there is one. Each episode gets a row in the
-        history.
+        Args:
+            dataset: A Minari dataset.
+            **arrays: Instead of it, arrays with a row a transition: observations, actions, rewards,
+                next_observations, terminated, and truncated where there is one.
+
+        Returns:
+            The number of transitions.
+
+        Raises:
+            InputError: If both are given, a column is missing, or a row is not as the spaces say.
         """
         if dataset is not None and arrays:
             raise InputError("observe_dataset got a dataset and arrays: expected one of the two")
@@ -283,7 +290,11 @@ class EMUQ(Agent):
         return minari_file.write(self, name, details)
 
     def export(self, path: str | os.PathLike) -> None:
-        """What kappa = 0 does, as one small .npz file that examples/act_with_numpy.py acts on."""
+        """What kappa = 0 does, as one small .npz file that examples/act_with_numpy.py acts on.
+
+        Args:
+            path: The file to write.
+        """
         portable.export(self, path)
 
     def _transitions(self) -> tuple[np.ndarray, ...]:
