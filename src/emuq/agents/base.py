@@ -222,6 +222,10 @@ class Agent(abc.ABC):
         """
         return None
 
+    def _visit(self, observation: Any) -> None:
+        """An observation was seen: what bounds are doubted by, in an agent that has bounds."""
+        return
+
     def _doubt_of_bounds(self) -> str | None:
         """What is to be said, once, of bounds that do not fit what was visited."""
         return None

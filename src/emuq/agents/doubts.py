@@ -33,6 +33,7 @@ class Doubts:
     def step(self, agent: Agent, step: Step) -> None:
         """One more step has been seen."""
         self._told = self._told or step.told
+        agent._visit(step.observation)
         if step.reward == 0:
             return
         if not (step.terminated or step.truncated):

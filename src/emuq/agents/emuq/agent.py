@@ -387,6 +387,10 @@ class EMUQ(Agent):
             index = self._runtime.act_greedily(self._scaled(observation), kappa)
         return self._action(index)
 
+    def _visit(self, observation: Any) -> None:
+        if self._visited is not None:
+            self._visited.add(self._flat(observation))
+
     def _doubt_of_bounds(self) -> str | None:
         if self._visited is None or self._visited.count < ENOUGH:
             return None
@@ -429,8 +433,6 @@ class EMUQ(Agent):
             check_finite(transition, self.num_transitions + 1)
             for array in (observation, following):
                 self._checked(array)
-        if self._visited is not None:
-            self._visited.add(following)
         return row
 
     def _scaled(self, observation: Any) -> np.ndarray:
