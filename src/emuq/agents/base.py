@@ -151,7 +151,8 @@ class Agent(abc.ABC):
 
         The last episode is cut (as by a time limit) when the steps run out, and so is one that ends with an
         error or with Ctrl-C. Each episode's reset is seeded by the agent's seed and the episode's number, so
-        that a resumed run equals an uninterrupted one.
+        that a resumed run equals an uninterrupted one. Copies that step together (a vector of environments,
+        which `EMUQ` takes) are all reset as learning begins, and cut as it stops.
 
         Args:
             episodes: How many episodes. Exactly one of this, `steps` and `total_timesteps` is given.
