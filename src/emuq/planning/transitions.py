@@ -63,6 +63,16 @@ def end(data: Transitions, over: Bool[Array, ""] | bool = True) -> Transitions:
     return data._replace(ended=data.ended.at[at].set(data.ended[at] | (over & (data.count > 0))))
 
 
+def gathered(
+    data: Transitions, order: Int[Array, " n"], first: Int[Array, ""], length: Int[Array, ""]
+) -> Transitions:
+    """Rows in another order, those from `first` on, so many, being one episode that is over."""
+    place = jnp.arange(data.capacity)
+    rows = Transitions(*(x[order] for x in data[:-1]), count=data.count)
+    inside, last = (place >= first) & (place < first + length), first + length - 1
+    return rows._replace(ended=jnp.where(inside, place == last, rows.ended))
+
+
 def returns(data: Transitions, discount: float) -> Float[Array, " n"]:
     """G_i = r_i + gamma G_{i+1}, to the end of an episode that ended by itself; -inf where none did yet."""
 

@@ -111,7 +111,9 @@ def arrays_of(agent: EMUQ) -> dict[str, np.ndarray]:
     """Every transition, as `observe_dataset` takes them.
 
     Observations are vectors in the environment's units, as near to what was seen as single precision and the
-    bounds allow. After a terminal transition the next observation is where the episode began.
+    bounds allow; as they were seen where a range is learned, or states are known exactly. After a terminal
+    transition the next observation is the last one where states are known exactly, or `exploration_end` is
+    not "reset". Else it is where the episode began: U goes on there, and the last observation is not kept.
     """
     states, units, rewards, following, terminated = agent._transitions()
     actions = agent._actions

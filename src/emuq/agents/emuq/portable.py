@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from emuq.agents.emuq import act
-from emuq.agents.emuq.exact import ExactRuntime, Table
+from emuq.agents.emuq.exact import ExactRuntime
+from emuq.agents.emuq.table import Table
 
 if TYPE_CHECKING:
     from emuq.agents.emuq.agent import EMUQ

@@ -30,6 +30,7 @@ from emuq.agents.emuq.state import Basis, State
 from emuq.agents.spaces import Actions, Scaling
 from emuq.linear.expectation import quadratic_form
 from emuq.linear.posterior import Blocked
+from emuq.planning import transitions
 from emuq.planning.transitions import Transitions
 
 EXTRA = 4  # the numbers at the end of a row: terminal, kappa, used, count
@@ -199,13 +200,14 @@ def store(
     scale: jax.Array,
     rows: jax.Array,
     number: jax.Array,
+    apart: jax.Array,
     options: Options,
 ) -> Transitions:
-    """The first `number` rows among the data."""
+    """The first `number` rows among the data; `apart`: each as if an episode were over after it."""
 
     def one(i: jax.Array, data: Transitions) -> Transitions:
         transition, _ = _parts(scale, rows[i], data.states.shape[1], data.actions.shape[1])
-        return learn.store(data, start, *transition, options)
+        return transitions.end(learn.store(data, start, *transition, options), apart)
 
     return jax.lax.fori_loop(0, number, one, data)
 
@@ -229,6 +231,7 @@ misfit = jax.jit(planning.misfit, static_argnames="options")
 challenge = jax.jit(planning.challenge, static_argnames="options", donate_argnums=0)
 committee = jax.jit(contest.committee)
 player = jax.jit(contest.player)
+gathered = jax.jit(transitions.gathered)
 act_greedily = jax.jit(act.act_greedily)
 values = jax.jit(act.values)
 
