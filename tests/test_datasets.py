@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 
 import emuq
 from emuq.errors import InputError
-from places import BOX, EMUQ, FOUR, Line
+from places import BOX, EMUQ, FOUR, LINE, Line
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "act_with_numpy.py"
 
@@ -45,6 +46,62 @@ def test_what_goes_out_comes_in_again(taught):
         np.testing.assert_allclose(again[name], data[name], atol=1e-6, err_msg=name)
     assert [row.length for row in other.history] == [row.length for row in agent.history]
     assert other.kappa == 0, "the goal is in the data: it exploits"
+
+
+def test_the_observation_after_a_terminal_step_is_what_the_docstring_says(taught):
+    agent, _ = taught
+    data, first = agent.dataset(), 0
+    for row in agent.history:
+        last = first + row.length - 1
+        after, start = data["next_observations"][last], data["observations"][first]
+        if data["terminated"][last]:
+            exact = agent.observation_space.shape == ()
+            np.testing.assert_allclose(after, np.eye(LINE + 1)[LINE] if exact else start, atol=1e-6)
+        first = last + 1
+    assert data["terminated"].any()
+
+
+class Stand(ModuleType):
+    """As much of Minari as writing needs: what it was given, as a dataset."""
+
+    def __init__(self) -> None:
+        super().__init__("minari")
+        self.data_collector = ModuleType("minari.data_collector")
+        self.data_collector.EpisodeBuffer = lambda **fields: SimpleNamespace(**fields)
+
+    def create_dataset_from_buffers(self, **given):
+        return SimpleNamespace(**given, iterate_episodes=lambda: iter(given["buffer"]))
+
+
+def test_transitions_go_to_minari_and_come_back(taught, monkeypatch):
+    agent, make = taught
+    stand = Stand()
+    monkeypatch.setitem(sys.modules, "minari", stand)
+    monkeypatch.setitem(sys.modules, "minari.data_collector", stand.data_collector)
+    written = agent.to_minari("line/emuq-v0", author="me")
+    assert (written.dataset_id, written.algorithm_name, written.author) == ("line/emuq-v0", "emuq", "me")
+    for one, row in zip(written.buffer, agent.history, strict=True):
+        assert len(one.observations) == row.length + 1
+        assert all(written.observation_space.contains(x) for x in one.observations)
+        assert all(written.action_space.contains(x) for x in one.actions)
+        if agent.observation_space.shape == ():  # vectors go out: this agent reads numbers
+            one.observations = one.observations.argmax(axis=1)
+    other = make()
+    assert other.observe_dataset(written) == agent.num_transitions
+    for name, column in agent.dataset().items():
+        np.testing.assert_allclose(other.dataset()[name], column, atol=1e-6, err_msg=name)
+
+
+def test_what_cannot_go_to_minari_is_said_in_one_line(taught, monkeypatch):
+    agent, make = taught
+    monkeypatch.setitem(sys.modules, "minari", None)
+    with pytest.raises(InputError, match="minari is not installed: pip install"):
+        agent.to_minari("line/emuq-v0")
+    stand = Stand()
+    monkeypatch.setitem(sys.modules, "minari", stand)
+    monkeypatch.setitem(sys.modules, "minari.data_collector", stand.data_collector)
+    with pytest.raises(InputError, match="there is no episode to write"):
+        make().to_minari("line/emuq-v0")
 
 
 def test_a_minari_dataset_is_its_episodes():

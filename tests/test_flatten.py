@@ -12,7 +12,8 @@ import emuq.precision
 from emuq.agents.emuq import ranges
 from emuq.agents.flatten import Flat
 from emuq.agents.spaces import Scaling, Spaces, actions_of, flat_scaling_of, from_index, to_unit
-from emuq.errors import InputError
+from emuq.agents.visited import Visited
+from emuq.errors import InputError, LearningWarning
 from fuzzing import case
 from places import BOX, EMUQ, FOUR, Line
 
@@ -116,6 +117,24 @@ def test_a_range_holds_what_is_seen_but_for_outliers(rng):
     assert narrow.width < 100, "and a range far too wide is noticed"
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_side_that_has_a_bound_keeps_it(sign, rng):
+    sides = np.sort(sign * np.array([3.0, INF]))
+    space = Box(np.array([sides[0], -1.0]), np.array([sides[1], 1.0]), dtype=np.float64)
+    scaling = flat_scaling_of(Spaces(space, FOUR), None, Flat(space))
+    assert sign * 3.0 in (scaling.low[0], scaling.low[0] + scaling.width[0])
+    seen = np.stack([sign * rng.uniform(5, 50, 300), rng.uniform(-9, 9, 300)], axis=1)
+    found = ranges.fitting(scaling, seen)
+    ends = sorted(np.abs([found.low[0], found.low[0] + found.width[0]]))
+    assert ends[0] == 3.0
+    assert 50 < ends[1] < 70
+    assert (found.low[1], found.width[1]) == (-1.0, 2.0), "what is bounded on both sides stays"
+    assert ranges.fitting(found, seen) is None
+    off = scaling._replace(low=np.array([7 * sign - 3, -1.0]))
+    beyond = ranges.fitting(off, np.full((30, 2), sign))
+    assert np.all(beyond.width > 0), "even if it is seen beyond its bound alone"
+
+
 class Far(gym.Wrapper):
     """Observations in other units, without bounds."""
 
@@ -174,3 +193,45 @@ def test_a_dictionary_may_be_changed_by_the_environment_that_gave_it():
     agent.learn(episodes=1, progress=False)
     assert np.array(agent._raw.states)[:3, 0].tolist() == [0, 1, 2]
     assert Careless().action_space.contains(agent.predict({"at": np.ones(1), "way": 1})[0])
+
+
+# Bounds that are too wide -----------------------------------------------------------------------------------
+
+
+class Wide(gym.ObservationWrapper):
+    """Bounds a hundred times as wide as the line."""
+
+    def __init__(self, env: gym.Env) -> None:
+        super().__init__(env)
+        self.observation_space = Box(-500.0, 500.0, (2,), np.float64)
+
+    def observation(self, observation):
+        return np.asarray(observation)
+
+
+def test_bounds_far_wider_than_what_is_visited_are_told_once(monkeypatch):
+    monkeypatch.setattr("emuq.agents.emuq.agent.ENOUGH", 50)
+    agent = emuq.EMUQ(Wide(Line(FOUR)), seed=0, **EMUQ)
+    agent.learn(steps=49, progress=False)
+    with pytest.warns(LearningWarning, match=r"observation 1 was within \[0, 2\], and its bounds") as told:
+        agent.learn(steps=30, progress=False)
+    assert len(told) == 1
+    text = str(told[0].message)
+    assert "are 500 times as wide (and 1 more like it)" in text
+    assert "about [-2, 4] there" in text
+    assert agent.bounds[0].tolist() == [-500.0, -500.0], "nothing is changed without a word"
+    agent.learn(steps=30, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "angles"),
+    [([0, 0], [1, 50], ()), ([0, 0], [1, 0], ()), ([0.0, 0.0], [1.0, 1e-3], (1,))],
+    ids=["wide, but visited", "never changes", "an angle"],
+)
+def test_other_bounds_are_not_doubted(low, high, angles):
+    flat = Flat(Box(0.0, 60.0, (2,), np.float64), angles)
+    visited = Visited(flat.dim)
+    for row in (low, high):
+        visited.add(flat(np.array(row, float)))
+    width = np.full(flat.dim, 15.0)
+    assert visited.doubt(Scaling(np.zeros(flat.dim), width), flat) is None

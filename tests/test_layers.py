@@ -70,8 +70,27 @@ def test_these_do_not_know_each_other(source, target):
 
 # EMU-Q's room -----------------------------------------------------------------------------------------------
 
-PURE = ("options", "state", "trust", "act", "learn", "plan", "ranges")  # values alone: no thread, no loop
-HOST = ("agent", "runtime", "programs", "schedule", "exact", "datasets", "portable")  # what loops, waits
+PURE = (
+    "options",
+    "state",
+    "trust",
+    "act",
+    "learn",
+    "plan",
+    "ranges",
+    "table",
+)  # values alone
+HOST = (
+    "agent",
+    "runtime",
+    "programs",
+    "schedule",
+    "exact",
+    "beside",
+    "datasets",
+    "minari_file",
+    "portable",
+)  # what loops, waits
 ENGINE = ("runtime", "programs")
 
 

@@ -263,10 +263,6 @@ def test_an_id_is_an_environment(name):
     ("env", "message"),
     [
         ("emuq/Mountain-v0", "env is 'emuq/Mountain-v0'"),
-        (
-            gym.vector.SyncVectorEnv([lambda: Line(BOX)] * 2),
-            "a vector of environments: expected a single one",
-        ),
         (None, "env is None: expected a Gymnasium environment"),
         (Line, "expected a Gymnasium environment"),
     ],
@@ -280,6 +276,16 @@ def test_what_is_no_environment_is_refused_in_one_line(name, env, message):
     if env is not None:
         with pytest.raises(InputError, match=message):
             learner.learn(episodes=1, env=env, progress=False)
+
+
+@pytest.mark.parametrize("name", ["rffq", "dora", "rnd", "vime", "random", "epsilon-greedy"])
+def test_copies_that_step_together_are_refused_by_agents_that_learn_in_one(name):
+    copies = gym.vector.SyncVectorEnv([lambda: Line(BOX)] * 2)
+    with pytest.raises(InputError, match="a vector of environments: expected a single one") as caught:
+        agent(name, copies)
+    assert one_line(caught)
+    with pytest.raises(InputError, match="a vector of environments: expected a single one"):
+        agent(name, place(name)).learn(episodes=1, env=copies, progress=False)
 
 
 def test_every_one_of_several_callbacks_hears_everything_and_each_may_stop():

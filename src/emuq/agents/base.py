@@ -18,11 +18,13 @@ import numpy as np
 
 from emuq import checkpoint
 from emuq.agents import saved, summary
+from emuq.agents.copies import Copies
 from emuq.agents.doubts import Doubts
 from emuq.agents.episodes import Callback, Transition, UnderWay, as_callback, reset_seed, rollout
 from emuq.agents.interrupts import Interrupts
 from emuq.agents.readings import is_batch, observation_of
 from emuq.agents.spaces import EnvLike, Spaces, as_env, spaces_of
+from emuq.agents.vector import Beside, Together
 from emuq.agents.walk import Walk
 from emuq.errors import InputError, quoted
 from emuq.history import Episode, History
@@ -50,13 +52,15 @@ class Agent(abc.ABC):
     """
 
     name: ClassVar[str]
+    takes_copies: ClassVar[bool] = False  # it has `_beside`
     may_be_nan: ClassVar[tuple[str, ...]] = ()  # names of arrays in which NaN stands for "none yet"
 
     def __init__(self, env: EnvLike, *, seed: int, kappa: float | Controller, options: dict) -> None:
         if not isinstance(seed, int | np.integer) or seed < 0:
             raise InputError(f"seed is {seed!r}: expected a whole number from 0")
-        env = as_env(env)
+        env = as_env(env, copies=self.takes_copies)
         self.env = env if isinstance(env, gym.Env) else None
+        self._copies = env if isinstance(env, Copies) else None
         self.observation_space, self.action_space = env.observation_space, env.action_space
         self.spaces = spaces_of(env)
         self.seed = int(seed)
@@ -91,6 +95,10 @@ class Agent(abc.ABC):
     @abc.abstractmethod
     def _set_state(self, state: Any) -> None:
         """The inverse of `_get_state`."""
+
+    def _beside(self) -> Beside:
+        """How episodes of several copies are learned from at once, by an agent that `takes_copies`."""
+        raise NotImplementedError
 
     # kappa ------------------------------------------------------------------------------------------
 
@@ -137,13 +145,14 @@ class Agent(abc.ABC):
         until: str | None = None,
         callback: Callback | Sequence[Callback] | None = None,
         progress: bool = True,
-        env: gym.Env | str | None = None,
+        env: gym.Env | gym.vector.VectorEnv | str | None = None,
     ) -> History:
         """Learn for so many episodes or steps. It may be called again, and goes on.
 
         The last episode is cut (as by a time limit) when the steps run out, and so is one that ends with an
         error or with Ctrl-C. Each episode's reset is seeded by the agent's seed and the episode's number, so
-        that a resumed run equals an uninterrupted one.
+        that a resumed run equals an uninterrupted one. Copies that step together (a vector of environments,
+        which `EMUQ` takes) are all reset as learning begins, and cut as it stops.
 
         Args:
             episodes: How many episodes. Exactly one of this, `steps` and `total_timesteps` is given.
@@ -168,7 +177,7 @@ class Agent(abc.ABC):
             >>> len(agent.learn(total_timesteps=100, until="goal", progress=False))
             1
         """
-        env, tell = self._environment(env), as_callback(callback)
+        where, tell = self._learning_environment(env), as_callback(callback)
         lengths = {"episodes": episodes, "steps": steps, "total_timesteps": total_timesteps}
         given = {name: number for name, number in lengths.items() if number is not None}
         if len(given) != 1:
@@ -181,7 +190,10 @@ class Agent(abc.ABC):
         steps = total_timesteps if steps is None else steps
         done, first = 0, len(self.history)
         with Progress(progress, episodes=episodes, steps=steps) as bar, Interrupts() as ears:
-            episode = Walk(self, env, tell, bar, ears).episode
+            if isinstance(where, Copies):
+                Together(self, where, tell, bar, ears).learn(episodes, steps, until)
+                return self.history[first:]
+            episode = Walk(self, where, tell, bar, ears).episode
             while (episodes is None or len(self.history) - first < episodes) and (
                 steps is None or done < steps
             ):
@@ -209,6 +221,14 @@ class Agent(abc.ABC):
             >>> round(agent.exploration_range)          # the discount is 0.99
             100
         """
+        return None
+
+    def _visit(self, observation: Any) -> None:
+        """An observation was seen: what bounds are doubted by, in an agent that has bounds."""
+        return
+
+    def _doubt_of_bounds(self) -> str | None:
+        """What is to be said, once, of bounds that do not fit what was visited."""
         return None
 
     def evaluate(
@@ -298,8 +318,15 @@ class Agent(abc.ABC):
     def __repr__(self) -> str:
         return summary.line(self)
 
+    def _learning_environment(self, env: Any) -> gym.Env | Copies:
+        given = self._copies if env is None else env
+        found = None if given is None else as_env(given, copies=self.takes_copies)
+        return found if isinstance(found, Copies) else self._environment(env)
+
     def _environment(self, env: gym.Env | str | None) -> gym.Env:
         found = self.env if env is None else as_env(env)
+        if found is None and self._copies is not None:
+            raise InputError("the agent learns in copies that step together: pass env=..., a single one")
         if not isinstance(found, gym.Env):
             raise InputError("the agent was made from spaces alone: pass env=... to learn or evaluate")
         return found
@@ -353,7 +380,7 @@ class Agent(abc.ABC):
             True
         """
         with checkpoint.opened(path, cls.name) as file:
-            env = as_env(env)
+            env = as_env(env, copies=cls.takes_copies)
             found = saved.options(file, spaces_of(env))
             kappa = from_json(file.meta["kappa"]) if kappa is None else kappa
             agent = cls(env, seed=file.meta["seed"], kappa=kappa, **(found | options))

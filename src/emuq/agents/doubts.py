@@ -33,6 +33,7 @@ class Doubts:
     def step(self, agent: Agent, step: Step) -> None:
         """One more step has been seen."""
         self._told = self._told or step.told
+        agent._visit(step.observation)
         if step.reward == 0:
             return
         if not (step.terminated or step.truncated):
@@ -49,6 +50,8 @@ class Doubts:
         """Between two episodes: warn of what is certain by now."""
         if self._weighed:
             self._say("weighed", self._weighed)
+        if of_bounds := agent._doubt_of_bounds():
+            self._say("bounds", of_bounds)
         history = agent.history
         if self._told:
             return

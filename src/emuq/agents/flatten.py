@@ -60,6 +60,11 @@ class Flat:
     def dim(self) -> int:
         return len(self.low) + len(self.angles)
 
+    @property
+    def vectors(self) -> gym.spaces.Box:
+        """A space of all these vectors, without bounds: rounding may take one past its own."""
+        return gym.spaces.Box(-np.inf, np.inf, (self.dim,), np.float64)
+
     def __call__(self, observation: Any) -> np.ndarray:
         """One observation as a vector; it may not be finite, which is for the caller to say."""
         if self._plain and type(observation) is np.ndarray and observation.shape == self.low.shape:

@@ -17,6 +17,7 @@ import gymnasium as gym
 import numpy as np
 from scipy.stats import qmc
 
+from emuq.agents.copies import Copies
 from emuq.agents.flatten import Flat
 from emuq.errors import InputError, quoted
 
@@ -42,17 +43,18 @@ class Spaces(NamedTuple):
     normalisation: tuple[Any, Any] | None = None  # bounds to scale observations by, where not the space's
 
 
-def spaces_of(env: gym.Env | Spaces) -> Spaces:
+def spaces_of(env: gym.Env | Spaces | Copies) -> Spaces:
     """What an agent needs to know of an environment."""
     inner = env.unwrapped if isinstance(env, gym.Env) else env
     return Spaces(env.observation_space, env.action_space, getattr(inner, "normalisation", None))
 
 
-EnvLike = gym.Env | Spaces | str  # what an agent is made for: an environment, its spaces, or its id
+# What an agent is made for: an environment, its spaces, its id, or (EMUQ alone) copies that step together.
+EnvLike = gym.Env | Spaces | str | gym.vector.VectorEnv | Copies
 
 
-def as_env(given: Any) -> gym.Env | Spaces:
-    """An environment, its id, or spaces; an error for anything else."""
+def as_env(given: Any, *, copies: bool = False) -> gym.Env | Spaces | Copies:
+    """An environment, its id, spaces, or where they are wanted copies; an error for anything else."""
     if isinstance(given, str):
         try:
             return gym.make(given)
@@ -60,10 +62,12 @@ def as_env(given: Any) -> gym.Env | Spaces:
             raise InputError(f"env is {given!r}: {error}") from None
     if isinstance(given, gym.Env):
         return given
-    if hasattr(given, "num_envs"):
+    if copies and isinstance(given, gym.vector.VectorEnv):
+        return Copies(given)
+    if (isinstance(given, Copies) and not copies) or hasattr(given, "num_envs"):
         raise InputError(
             f"env is {quoted(given)}, a vector of environments: expected a single one; "
-            'pass one of them, such as gym.make("CartPole-v1")'
+            'pass one of them, such as gym.make("CartPole-v1"), or have emuq.EMUQ learn'
         )
     if not (hasattr(given, "observation_space") and hasattr(given, "action_space")):
         raise InputError(
@@ -216,6 +220,7 @@ class Scaling(NamedTuple):
     width: np.ndarray
     clip: bool = False
     learned: np.ndarray | None = None  # where there are no bounds of use; None: there are everywhere
+    known: tuple[np.ndarray, np.ndarray] | None = None  # there, a side that is bounded; infinite: it is not
 
     @property
     def dim(self) -> int:
@@ -229,7 +234,7 @@ class Scaling(NamedTuple):
         return self.low + scaled * self.width
 
 
-def scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None) -> Scaling:
+def scaling_of(env: gym.Env | Spaces | Copies, bounds: tuple[Any, Any] | None) -> Scaling:
     """From `bounds`, or the environment's `normalisation`, or its observation space: of a Box of one axis."""
     space = env.observation_space
     if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
@@ -246,22 +251,34 @@ def scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None) -> Scaling
     return Scaling(low.copy(), np.where(high > low, high - low, 1.0))
 
 
-def flat_scaling_of(env: gym.Env | Spaces, bounds: tuple[Any, Any] | None, flat: Flat) -> Scaling:
-    """The same for the vectors of `flat`; where there are no bounds, [-1, 1] until they are learned."""
+def flat_scaling_of(env: gym.Env | Spaces | Copies, bounds: tuple[Any, Any] | None, flat: Flat) -> Scaling:
+    """The same for the vectors of `flat`; where bounds are missing, they are learned.
+
+    Until then they are 2 apart: [-1, 1], or at the one side that is bounded.
+    """
     low, high, bounded = _bounds(env, bounds, flat.low, flat.high)
-    low, high = np.where(bounded, low, -1.0), np.where(bounded, high, 1.0)
+    lower, upper = (np.abs(side) <= _WIDEST for side in (low, high))
+    least, most = np.where(lower & ~upper, low, -np.inf), np.where(upper & ~lower, high, np.inf)
+    low = np.where(bounded, low, np.where(np.isfinite(least), least, np.where(most < np.inf, most - 2, -1.0)))
+    high = np.where(bounded, high, np.where(np.isfinite(most), most, low + 2))
     if flat.angles:  # a cosine and a sine are bounded, whatever the angle is
 
         def turned(vector: np.ndarray, end: float) -> np.ndarray:
             return flat.turned(vector, lambda _: end, lambda _: end)
 
         low, high, bounded = turned(low, -1.0), turned(high, 1.0), turned(bounded.astype(float), 1.0) == 1
-    learned = None if bounded.all() else ~bounded
-    return Scaling(low.copy(), np.where(high > low, high - low, 1.0), learned=learned)
+        least, most = turned(least, -1.0), turned(most, 1.0)
+    width = np.where(high > low, high - low, 1.0)
+    if bounded.all():
+        return Scaling(low.copy(), width)
+    return Scaling(low.copy(), width, learned=~bounded, known=(least, most))
 
 
 def _bounds(
-    env: gym.Env | Spaces, bounds: tuple[Any, Any] | None, space_low: np.ndarray, space_high: np.ndarray
+    env: gym.Env | Spaces | Copies,
+    bounds: tuple[Any, Any] | None,
+    space_low: np.ndarray,
+    space_high: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bounds as they are given, or the environment's, or its space's, and where they are of use."""
     given = bounds is not None

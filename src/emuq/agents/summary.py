@@ -81,7 +81,7 @@ def _plan(planned: int, converged: tuple[bool, bool]) -> str:
 def _place(agent: Agent) -> str:
     env = agent.env
     if env is None:
-        return "spaces alone"
+        return "spaces alone" if agent._copies is None else str(agent._copies)
     return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
 

@@ -110,10 +110,9 @@ def _draw(at: Axes, row: Row, view: dict[str, Any], scale: float) -> None:
     (left, bottom), (right, top) = row.result["low"], row.result["high"]
     side = row.spec["resolution"]
     values = np.reshape(view["values"], (side, side))
-    limits = {"vmin": scale, "vmax": 0.0} if view["of"] == "u" else {}
-    at.imshow(
-        values, origin="lower", aspect="auto", extent=(left, right, bottom, top), cmap="viridis", **limits
-    )
+    lowest, highest = (scale, 0.0) if view["of"] == "u" else (values.min(), values.max())
+    at.imshow(values, origin="lower", aspect="auto", extent=(left, right, bottom, top), cmap="viridis",
+              vmin=lowest, vmax=highest)  # fmt: skip
     path = np.array(view["path"])
     at.plot(path[:, 0], path[:, 1], ".", color="white", markersize=1.5, alpha=0.7)
     at.grid(False)

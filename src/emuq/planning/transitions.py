@@ -66,6 +66,16 @@ def restarted(data: Transitions) -> Transitions:
     return data._replace(next_states=following)
 
 
+def gathered(
+    data: Transitions, order: Int[Array, " n"], first: Int[Array, ""], length: Int[Array, ""]
+) -> Transitions:
+    """Rows in another order, those from `first` on, so many, being one episode that is over."""
+    place = jnp.arange(data.capacity)
+    rows = Transitions(*(x[order] for x in data[:-1]), count=data.count)
+    inside, last = (place >= first) & (place < first + length), first + length - 1
+    return rows._replace(ended=jnp.where(inside, place == last, rows.ended))
+
+
 def grown(data: Transitions) -> Transitions:
     """Twice the room, the same rows."""
     widths = [(0, data.capacity)]

@@ -33,7 +33,8 @@ import jax
 import numpy as np
 
 from emuq.agents.base import Agent
-from emuq.agents.emuq import datasets, portable, programs, ranges, schedule
+from emuq.agents.emuq import datasets, minari_file, portable, programs, ranges, schedule
+from emuq.agents.emuq.beside import EpisodesBeside
 from emuq.agents.emuq.exact import LARGEST, ExactRuntime, names_a_state
 from emuq.agents.emuq.options import Options, resolve
 from emuq.agents.emuq.runtime import Runtime
@@ -51,6 +52,7 @@ from emuq.agents.spaces import (
     plain,
     to_unit,
 )
+from emuq.agents.visited import ENOUGH, Visited
 from emuq.errors import InputError, finite
 from emuq.history import Episode
 from emuq.kappa import Automatic, Controller
@@ -71,6 +73,7 @@ class EMUQ(Agent):
     """
 
     name: ClassVar[str] = "emuq"
+    takes_copies: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -87,7 +90,8 @@ class EMUQ(Agent):
         """Make an agent for an environment (or its spaces).
 
         Args:
-            env: A Gymnasium environment, its id, or anything with an observation and an action space.
+            env: A Gymnasium environment, its id, a vector of environments, or anything with an observation
+                and an action space.
             preset: "default" (one setting for every environment) or "paper" (Algorithm 2; the settings that
                 its table 2 has for each domain are in `emuq.experiments.presets`).
             seed: Of the agent's draws and of its episodes' starts.
@@ -103,7 +107,7 @@ class EMUQ(Agent):
         Raises:
             InputError: If the spaces do not fit, or an option is not as told.
         """
-        env = as_env(env)
+        env = as_env(env, copies=True)
         self._flat = Flat(env.observation_space, angles)
         given = {"preset": preset, "observation_bounds": plain(observation_bounds), **options}
         if self._flat.angles:
@@ -123,6 +127,7 @@ class EMUQ(Agent):
             from_index(self._actions, i, self.action_space.dtype)
             for i in range(len(self._actions.candidates))
         ]
+        self._visited: Visited | None = Visited(self._flat.dim)
         self._exact = self._may_be_exact(exact)
         self._runtime: Runtime | ExactRuntime
         if self._exact is True:
@@ -163,7 +168,7 @@ class EMUQ(Agent):
 
     def _become_exact(self, room: int) -> None:
         """Indicator features: numbers are taken as they are, and features never drawn again."""
-        self._exact, self._raw = True, None
+        self._exact, self._raw, self._visited = True, None, None
         self.options["exact"] = room
         self.settings = replace(self.settings, fresh=False, hold=False, lookahead=0)
         self._scaling = Scaling(np.zeros(self._flat.dim), np.ones(self._flat.dim))
@@ -287,6 +292,18 @@ class EMUQ(Agent):
         """All transitions as arrays by name, as `observe_dataset` takes them (see `datasets.arrays_of`)."""
         return datasets.arrays_of(self)
 
+    def to_minari(self, name: str, **details: Any) -> Any:
+        """Write all transitions as a Minari dataset of this name, and return it (see `minari_file.write`).
+
+        Args:
+            name: As Minari has them: `boat/emuq-v0`.
+            **details: What else Minari is to note down: author, description, code_permalink and so on.
+
+        Raises:
+            InputError: If Minari is not installed, or there is nothing to write.
+        """
+        return minari_file.write(self, name, details)
+
     def export(self, path: str | os.PathLike) -> None:
         """What kappa = 0 does, as one small .npz file that examples/act_with_numpy.py acts on.
 
@@ -370,6 +387,9 @@ class EMUQ(Agent):
         if self.settings.plan_at_end and self._planned < self.num_transitions:
             self.plan()
 
+    def _beside(self) -> EpisodesBeside:
+        return EpisodesBeside(self)
+
     def _plan_on_new_features(self) -> None:
         """Other features, and a plan on them: for an episode that begins, or in the middle of a long one."""
         count = self.num_transitions
@@ -384,6 +404,16 @@ class EMUQ(Agent):
         with double():
             index = self._runtime.act_greedily(self._scaled(observation), kappa)
         return self._action(index)
+
+    def _visit(self, observation: Any) -> None:
+        if self._visited is not None:
+            self._visited.add(self._flat(observation))
+
+    def _doubt_of_bounds(self) -> str | None:
+        if self._visited is None or self._visited.count < ENOUGH:
+            return None
+        visited, self._visited = self._visited, None
+        return visited.doubt(self._scaling, self._flat)
 
     def _get_state(self) -> Any:
         state, runtime = self.whole_state(), self._runtime

@@ -112,7 +112,7 @@ def arrays_of(agent: EMUQ) -> dict[str, np.ndarray]:
     """Every transition, as `observe_dataset` takes them.
 
     Observations are vectors in the environment's units, as near to what was seen as single precision and the
-    bounds allow.
+    bounds allow; as they were seen where a range is learned, or states are known exactly.
     """
     states, units, rewards, following, terminated = agent._transitions()
     actions = agent._actions

@@ -1,108 +1,20 @@
-"""EMU-Q where states repeat: the same posterior on indicator features, one for each state and action.
+"""EMU-Q where states repeat: `Runtime`'s contract over a `Table`, without anything to compile.
 
-    phi(s, a) = e_(s, a),   S = diag(1 / (alpha + beta n(s, a))),   m = beta S Phi't
-
-so that S is a table of counts n, r^e(s') = mean_a alpha / (alpha + beta n(s', a)) - 1, and a sweep of policy
-iteration over all transitions costs as much as there are different ones. What is near says nothing here: a
-state is known by its exact numbers. States are numbered as they are first seen, and tables grow.
-
-`Table` is all that is learned, as one value; `ExactRuntime` has `Runtime`'s contract, without anything to
-compile.
+What is near says nothing here: a state is known by its exact numbers.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from emuq.agents.emuq.options import Options
+from emuq.agents.emuq.table import Table, balance, empty, novelty, planned, sized
 from emuq.agents.spaces import Actions
 
 LARGEST = 100_000  # states of a space up to which each is taken for one of its own
 ONE_HOT = 8  # numbers from which on a vector with a single 1 is taken for the name of a state
-SWEEPS = 1000  # at most, in a plan: each takes values one step farther
-
-
-class Table(NamedTuple):
-    """Rows of `states` are the states' numbers; (s, a) is place s A + a of what is counted and valued."""
-
-    states: np.ndarray  # [n, d]
-    visits: np.ndarray  # [n A]
-    q: np.ndarray
-    u: np.ndarray
-    steps: np.ndarray  # [t, 4]: place, next state, terminal, how often; each different transition once
-    rewards: np.ndarray  # [t]: the sum of its rewards
-    log: np.ndarray  # [n, 4]: place, reward, next state and terminal of every transition, in their order
-    counts: np.ndarray  # [5]: states, different transitions, all, all at the last plan, whether that settled
-    q_bounds: np.ndarray
-
-
-def empty(dim: int, actions: int, room: int = 256) -> Table:
-    """Nothing seen: m = 0, S = I / alpha."""
-    pairs = np.zeros(room * actions)
-    return Table(
-        np.zeros((room, dim)), pairs, pairs.copy(), pairs.copy(),
-        np.zeros((room, 4), np.int64), np.zeros(room), np.zeros((room, 4)), np.zeros(5, np.int64),
-        np.array([-1.0, 1.0]),
-    )  # fmt: skip
-
-
-def sized(table: Table, room: int, actions: int) -> Table:
-    """The same table with room for so many states, different transitions and transitions."""
-
-    def resized(rows: np.ndarray, length: int) -> np.ndarray:
-        new = np.zeros((length, *rows.shape[1:]), rows.dtype)
-        new[: len(rows)] = rows[:length]
-        return new
-
-    lengths = [room, *[room * actions] * 3, room, room, room]
-    return Table._make([*(resized(*pair) for pair in zip(table[:7], lengths, strict=True)), *table[7:]])
-
-
-def novelty(visits: np.ndarray, actions: int, options: Options) -> np.ndarray:
-    """r^e of reaching each state (equation 14)."""
-    share = options.prior_precision / (options.prior_precision + options.noise_precision * visits)
-    return share.reshape(-1, actions).mean(axis=1) - 1.0
-
-
-def planned(table: Table, actions: int, kappa: float, options: Options) -> Table:
-    """Value iteration for Q and U over all different transitions, warm from what they were."""
-    states, different = table.counts[:2]
-    place, following, terminal, number = table.steps[:different].T
-    pairs = states * actions
-    visits = table.visits[:pairs]
-    gain = options.noise_precision / (options.prior_precision + options.noise_precision * visits)
-    bonus = novelty(visits, actions, options)[following]
-    rules = options.rules
-    u_on = np.where(terminal, 0.0, 1.0) if rules.u_stops else np.ones(different)
-    fade = rules.u_discount**rules.reset_cost
-    waiting = fade * bonus - (1 - fade) / (1 - rules.u_discount)
-    bonus, u_on = np.where(terminal, waiting, bonus), np.where(terminal, fade * u_on, 1.0)
-    rewards = np.bincount(place, table.rewards[:different], pairs)
-    intrinsic = np.bincount(place, number * bonus, pairs)
-    q, u = table.q[:pairs].copy(), table.u[:pairs].copy()
-    q_weight, u_weight = number * (1.0 - terminal) * rules.discount, number * u_on * rules.u_discount
-    kappa, change = kappa if kappa > 0 else 1.0, 0.0
-    for _ in range(SWEEPS):
-        by_q, by_u = q.reshape(-1, actions), u.reshape(-1, actions)
-        best_u = balance(by_q, by_u, kappa).argmax(axis=1)
-        next_q = np.clip(by_q.max(axis=1), *table.q_bounds)[following]
-        next_u = np.clip(by_u[np.arange(states), best_u], *rules.u_bounds)[following]
-        new_q = gain * (rewards + np.bincount(place, q_weight * next_q, pairs))
-        new_u = gain * (intrinsic + np.bincount(place, u_weight * next_u, pairs))
-        change = max(np.abs(new_q - q).max(initial=0.0), np.abs(new_u - u).max(initial=0.0))
-        q, u = new_q, new_u
-        if change <= options.tolerance:
-            break
-    table.q[:pairs], table.u[:pairs] = q, u
-    table.counts[3:] = table.counts[2], change <= options.tolerance
-    return table
-
-
-def balance(q: np.ndarray, u: np.ndarray, kappa: float) -> np.ndarray:
-    """Q + kappa U; kappa = inf is U alone."""
-    return u if np.isinf(kappa) else q + kappa * u
 
 
 class ExactRuntime:
@@ -114,6 +26,7 @@ class ExactRuntime:
         self._candidates = {row.tobytes(): i for i, row in enumerate(actions.candidates)}
         self._seed = seed
         self.used = 0
+        self.apart = False  # rows of several episodes come mixed, which is the same to a table
         self.replace(empty(dim, self._number, room))
 
     @property
@@ -231,6 +144,10 @@ class ExactRuntime:
         """Plan on all data."""
         self._table = planned(self._table, self._number, kappa, self._options)
         self.used = 0
+
+    def gather(self, first: int, places: np.ndarray, length: int) -> None:
+        """The transitions from `first` on, in the order of these places."""
+        self._table.log[first : first + len(places)] = self._table.log[places]
 
     def fold(self) -> None:
         """S has nothing that waits."""

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from emuq.agents.emuq import trust
-from emuq.agents.emuq.exact import ExactRuntime, Table
+from emuq.agents.emuq.exact import ExactRuntime
 from emuq.agents.emuq.state import State
+from emuq.agents.emuq.table import Table
 from emuq.planning.support import Lookahead
 
 if TYPE_CHECKING:

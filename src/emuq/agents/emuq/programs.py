@@ -193,12 +193,14 @@ def move_up(rows: Float[Array, "b m"]) -> tuple[Float[Array, "b m"], Float[Array
 
 
 @partial(jax.jit, donate_argnums=0)
-def store(data: Transitions, scale: jax.Array, rows: jax.Array, number: jax.Array) -> Transitions:
-    """The first `number` rows among the data."""
+def store(
+    data: Transitions, scale: jax.Array, rows: jax.Array, number: jax.Array, apart: jax.Array
+) -> Transitions:
+    """The first `number` rows among the data; `apart`: each as if an episode were over after it."""
 
     def one(i: jax.Array, data: Transitions) -> Transitions:
         transition, _ = _parts(scale, rows[i], data.states.shape[1], data.actions.shape[1])
-        return transitions.append(data, *transition)
+        return transitions.end(transitions.append(data, *transition), apart)
 
     return jax.lax.fori_loop(0, number, one, data)
 
@@ -223,5 +225,6 @@ finish = jax.jit(learn.finish, static_argnames="options", donate_argnums=0)
 plan = jax.jit(planning.plan, static_argnames="options", donate_argnums=0)
 look = jax.jit(planning.look, static_argnames="options", donate_argnums=0)
 player = jax.jit(trust.player)
+gathered = jax.jit(transitions.gathered)
 act_greedily = jax.jit(act.act_greedily, static_argnames="looks")
 values = jax.jit(act.values, static_argnames="looks")

@@ -2,6 +2,8 @@
 
     range = [min, max] within [q5 - 3 (q95 - q5), q95 + 3 (q95 - q5)], and a margin on either side
 
+A side that has a bound keeps it, and the other one is learned.
+
 Transitions keep their raw numbers here. When a range has to change, all stored states are scaled anew and the
 posterior is refitted by a plan, so that features of two scales are never mixed. What was learned is carried
 over exactly: for a state s = (x - low) / width on the old range and t on the new one
@@ -76,6 +78,12 @@ def fitting(scaling: Scaling, seen: np.ndarray) -> Scaling | None:
         # Where nearly all values are the same there is no bulk to measure by.
         reach = np.where(most > fifth, FENCE * (most - fifth), np.inf)
         low, high = np.maximum(low, fifth - reach), np.minimum(high, most + reach)
+    least, most = scaling.known or (np.full(scaling.dim, -np.inf), np.full(scaling.dim, np.inf))
+    ends = np.isfinite(least), np.isfinite(most)
+    low, high = np.where(ends[0], least, low), np.where(ends[1], most, high)
+    low = np.where(ends[1], np.minimum(low, high), low)  # where it was seen beyond the bound
+    high = np.maximum(low, high)
+    assert scaling.learned is not None
     width = high - low
     outside = (low < scaling.low) | (high > scaling.low + scaling.width)
     idle = (width > 0) & (SHRINK * width < scaling.width) & (len(seen) >= ENOUGH)
@@ -84,9 +92,10 @@ def fitting(scaling: Scaling, seen: np.ndarray) -> Scaling | None:
         return None
     constant = width <= 1e-9 * np.maximum(np.abs(low), np.abs(high))
     margin = np.where(constant, np.maximum(1.0, np.abs(high)), MARGIN * width)
+    below, above = (np.where(known, 0.0, margin) for known in ends)
     return scaling._replace(
-        low=np.where(changes, low - margin, scaling.low),
-        width=np.where(changes, width + 2 * margin, scaling.width),
+        low=np.where(changes, low - below, scaling.low),
+        width=np.where(changes, width + below + above, scaling.width),
     )
 
 

@@ -6,6 +6,7 @@ A `Runtime` stands for one `State`, and each of its calls changes that state as 
     fold      nothing: S = S_0 - V'V is the same matrix however much of V is in S_0 already
     begin     learn.begin, then act.act
     finish    learn.finish
+    gather    transitions.gathered
     plan      plan.plan, on the same features or on others
     look      plan.look
 
@@ -52,6 +53,7 @@ class Runtime:
         self._step = programs.step(programs.unpacking(state), options)
         self._folding = Folding()
         self._waiting: list[np.ndarray] = []
+        self.apart = False  # rows of several episodes come mixed: none says what follows on another
         self.count = self.used = 0  # transitions so far; rows of V that are filled
         self.replace(state)
 
@@ -86,7 +88,7 @@ class Runtime:
         """The transitions that wait, among the data; twice the room where there is none left."""
         if not self._waiting:
             return
-        size, fixed = self._options.block, self._fixed
+        size, fixed, apart = self._options.block, self._fixed, np.bool_(self.apart)
         data, blocked = fixed.data, fixed.blocked._replace(used=jnp.int32(self.used))
         while self.capacity < self.count:
             data, self.capacity = transitions.grown(data), 2 * self.capacity
@@ -94,7 +96,7 @@ class Runtime:
             some = self._waiting[i : i + size]
             rows = np.zeros((size, len(some[0])))
             rows[: len(some)] = some
-            data = programs.store(data, self._scale, rows, np.int32(len(some)))
+            data = programs.store(data, self._scale, rows, np.int32(len(some)), apart)
         self._waiting = []
         self._fixed = fixed._replace(blocked=blocked, data=data)
 
@@ -147,6 +149,17 @@ class Runtime:
     def finish(self, goal: bool, total: float, exploited: bool) -> None:
         """An episode is over, with this return; `exploited`: kappa was 0 in all of it."""
         self._keep(programs.finish(self.whole_state(), goal, np.float64(total), exploited, self._options))
+
+    def gather(self, first: int, places: np.ndarray, length: int) -> None:
+        """Transitions from `first` on in the order of these places; the first `length` are an episode."""
+        state = self.whole_state()
+        order = np.arange(self.capacity)
+        order[first : first + len(places)] = places
+        data = programs.gathered(state.data, order, np.int32(first), np.int32(length))
+        if first < int(state.counted) < self.count:  # Phi'Phi would be of others: the next plan has it anew
+            prior = jnp.eye(len(state.gram)) / self._options.prior_precision
+            state = state._replace(gram=0 * state.gram, covariance=prior, counted=0 * state.counted)
+        self._keep(state._replace(data=data))
 
     def plan(self, kappa: float, basis: Basis | None = None) -> None:
         """Plan on all data, on other features where they are given."""
