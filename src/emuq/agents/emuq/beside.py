@@ -39,7 +39,7 @@ class EpisodesBeside:
     def begin(self, observation: Any) -> Any:
         """U goes on from here; the features, and whose turn it is to exploit, stay as they are."""
         agent = self._agent
-        observed = agent._checked(agent._observed(observation))
+        observed = agent._checked(agent._flat(observation))
         if agent._raw is not None:
             agent._raw = agent._raw._replace(start=ranges.bounded(observed))
         with double():
