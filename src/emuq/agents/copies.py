@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import iterate
 
-from emuq.agents.readings import Step, looks_like_a_goal, observation_of, reward_of
+from emuq.agents.readings import Step, observation_of, reward_of
 from emuq.errors import InputError, quoted
 
 
@@ -87,8 +87,7 @@ class Copies:
     ) -> Step:
         observation = observation_of(self.observation_space, observation, number)
         reward = reward_of(reward, number)
-        goal = looks_like_a_goal(terminated, reward, 0.0) if told is None else told
-        return Step(observation, reward, terminated, truncated, goal, told is not None)
+        return Step(observation, reward, terminated, truncated, bool(told), told is not None)
 
 
 def _final(info: dict[str, Any], i: int) -> tuple[Any, dict[str, Any]]:

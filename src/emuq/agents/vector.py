@@ -13,12 +13,13 @@ kappa's controller does not hear of them.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Protocol
 
 from emuq.agents.copies import Copies
 from emuq.agents.episodes import Callback, Event, Transition
 from emuq.agents.interrupts import Interrupts
-from emuq.agents.readings import Step
+from emuq.agents.readings import Step, looks_like_a_goal
 from emuq.errors import InputError
 from emuq.history import Episode
 from emuq.kappa import Outcome
@@ -55,11 +56,14 @@ class Under:
     def __init__(self, start: Any, kappa: float) -> None:
         self.start = self.observation = start
         self.total, self.length, self.goal, self.kappa = 0.0, 0, False, kappa
+        self.most = -math.inf  # the largest reward
+        self.told = False  # the environment says whether its goal was reached
 
     def add(self, observation: Any, reward: float, goal: bool) -> None:
         """One more step was learned from."""
         self.observation, self.goal = observation, goal
         self.total, self.length = self.total + reward, self.length + 1
+        self.most = max(self.most, reward)
 
 
 class Together:
@@ -124,7 +128,8 @@ class Together:
         agent, under = self._agent, self._under[i]
         assert under is not None
         over = step.terminated or step.truncated
-        goal = over and step.goal
+        told = step.goal if step.told else looks_like_a_goal(step.terminated, step.reward, under.most)
+        goal = over and told
         ends = step.terminated, step.truncated, goal
         transition = Transition(under.observation, self._actions[i], step.reward, step.observation, *ends)
         if over:
@@ -136,6 +141,7 @@ class Together:
             if agent.num_transitions > count:
                 self._owners.append(i)
                 under.add(step.observation, step.reward, goal)
+                under.told = step.told
         agent._doubts.step(agent, step)
         self._bar.step()
         go_on = self._tell(Event("step", agent, transition))
@@ -161,7 +167,7 @@ class Together:
             self._beside.finish(row, judged=i == LEADER and not cut)
         finally:
             if not cut:
-                outcome = Outcome(row.total_return, row.goal, None)
+                outcome = Outcome(row.total_return, row.goal, None, under.told)
                 agent._control(agent.controller.update(agent._controller_state, outcome))
         return row
 

@@ -90,9 +90,9 @@ def fit(frequencies: Float[Array, "j d"], rows: Sample) -> Model:
     goes_on = mask * ~rows.terminal
     pay, spread = moments(rows.rewards.astype(jnp.float64)[:, None], goes_on)
     phi = features(frequencies, z, rows.actions).astype(jnp.float64)
-    changes = regress(phi, moved / change, mask)
-    rewards = regress(phi, (rows.rewards[:, None] - pay) / spread, goes_on)
-    weights = jnp.concatenate([changes, rewards], axis=1)
+    # A step that ends an episode is taken to pay what others do: what the end itself is worth is told apart.
+    rewards = jnp.where(rows.terminal[:, None], 0.0, (rows.rewards[:, None] - pay) / spread)
+    weights = regress(phi, jnp.concatenate([moved / change, rewards], axis=1), mask)
     low = (x.astype(jnp.float32) for x in (weights, mean, scale, change, jnp.concatenate([pay, spread])))
     return Model(frequencies, *low)
 

@@ -26,8 +26,8 @@ from emuq.planning.dynamics import Model, Sample
 from emuq.planning.endings import Edges, Endings
 from emuq.planning.transitions import Transitions
 
-SIZE = 500  # states of the support
-IMPROVEMENTS = 12  # in a plan, from the values of the plan before: each compares all actions once,
+SIZE = 800  # states of the support
+IMPROVEMENTS = 20  # in a plan, from the values of the plan before: each compares all actions once,
 SWEEPS = 5  # and sweeps the values so often with the best of them
 SLIP = 0.1  # e
 NUGGET = 1e-3  # nu: values are smoothed by this share of their variance
@@ -100,7 +100,8 @@ def sweep(
     both = filled[:, None] & filled[None, :]
     gram = jnp.where(both, kernel(z, z), 0.0) + jnp.diag(jnp.where(filled, NUGGET, 1.0))
     factor = jnp.linalg.cholesky(gram.astype(jnp.float64))
-    inverse = jax.scipy.linalg.cho_solve((factor, True), jnp.eye(n)).astype(jnp.float32)
+    half = jax.scipy.linalg.solve_triangular(factor, jnp.eye(n), lower=True).astype(jnp.float32)
+    inverse = half.T @ half
     following, pay = dynamics.predict(model, jnp.repeat(z, k, axis=0), jnp.tile(actions, (n, 1)))
     over, worth = endings.beyond(edges, following)
     # q = pay + inside (b + reach c): beyond an edge nothing is interpolated.

@@ -34,7 +34,7 @@ def act(
 
     Q is that of the policy whose episode it is, which may be on trial, if an agent `looks` ahead.
     """
-    policy = trust.player(state.trust, state.lookahead) if looks else None
+    policy = trust.player(state.trust, state.lookahead, state.data.count) if looks else None
     return act_on(state, policy, observation, kappa)
 
 

@@ -349,6 +349,8 @@ class EMUQ(Agent):
                     self.plan()
             if schedule.draw_is_due(options, kappa, self.history):
                 self._plan_on_new_features()
+            if isinstance(runtime, Runtime) and 0 < runtime.trial_at <= runtime.count:
+                self.look()  # what is tried is the newest there can be
             index = runtime.begin(observed, kappa)
         return self._action(index)
 
@@ -373,7 +375,8 @@ class EMUQ(Agent):
             elif schedule.fold_is_due(options, runtime.used):
                 runtime.fold()
             if self._rewarded and schedule.look_is_due(options, runtime.count, self._looked):
-                self.look()
+                if isinstance(runtime, Runtime) and not runtime.proven:
+                    self.look()
         return self._action(index)
 
     def _keep_raw(self, raw: ranges.Raw, transition: Transition) -> None:

@@ -43,7 +43,7 @@ class EpisodesBeside:
         if agent._raw is not None:
             agent._raw = agent._raw._replace(start=ranges.bounded(observed))
         with double():
-            index = agent._runtime.begin(observed, agent.kappa)
+            index = agent._runtime.begin(observed, agent.kappa, leads=False)
         return agent._action(index)
 
     def gather(self, first: int, order: list[int], length: int) -> None:

@@ -78,7 +78,7 @@ class ExactRuntime:
         self._names[name] = number
         return number
 
-    def begin(self, observation: np.ndarray, kappa: float) -> int:
+    def begin(self, observation: np.ndarray, kappa: float, leads: bool = True) -> int:
         """An episode begins here: plan if there is something new, then the first action."""
         self._start = self.state_of(observation, new=True)
         if self._table.counts[3] < self.count:

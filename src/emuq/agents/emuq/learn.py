@@ -27,9 +27,10 @@ from emuq.planning import transitions
 from emuq.planning.targets import balance, in_units, restart, widen
 
 
-def begin(state: State, observation: Float[Array, " ds"]) -> State:
-    """An episode begins here."""
-    return state._replace(start=observation)
+def begin(state: State, observation: Float[Array, " ds"], leads: Bool[Array, ""] | bool = True) -> State:
+    """An episode begins here, with a policy of its own if it `leads`."""
+    chosen = trust.begin(state.trust, state.lookahead, state.data.count)
+    return state._replace(start=observation, trust=trust.when(jnp.asarray(leads), chosen, state.trust))
 
 
 def observe(
@@ -111,7 +112,7 @@ def finish(
     state = state._replace(data=transitions.end(state.data))
     if not options.hold:
         return state
-    judged = trust.judge(state.trust, state.lookahead, goal, total, state.data.count)
+    judged = trust.judge(state.trust, goal, total, state.data.count)
     return state._replace(trust=trust.when(exploited, judged, state.trust))
 
 

@@ -25,6 +25,7 @@ from emuq.agents.emuq import act, learn, trust
 from emuq.agents.emuq import plan as planning
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.state import Basis, State
+from emuq.agents.emuq.trust import Trust
 from emuq.agents.spaces import Actions, Scaling
 from emuq.linear.expectation import quadratic_form
 from emuq.linear.posterior import Blocked
@@ -207,12 +208,20 @@ def store(
 
 @partial(jax.jit, static_argnames="options", donate_argnums=0)
 def begin(
-    state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, options: Options
+    state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, leads: bool, options: Options
 ) -> tuple[State, jax.Array]:
     """An episode's first action."""
     observation = _scaled(scale[:, : len(observation)], observation)
-    state = learn.begin(state, observation)
+    state = learn.begin(state, observation, leads)
     return state, act.act(state, observation, jnp.asarray(kappa, jnp.float64), bool(options.lookahead))
+
+
+@jax.jit
+def player(now: Trust, newest: Lookahead, count: jax.Array) -> tuple[Lookahead, jax.Array]:
+    """Who plays; at how many transitions it takes too long, whether it is proven, and when others are tried."""
+    late = trust.late(now, count)
+    told = now.began + trust.PATIENCE * now.steps, now.held & ~now.trial & ~late, trust.next_trial(now)
+    return trust.player(now, newest, count), jnp.stack([jnp.asarray(x, jnp.int32) for x in told])
 
 
 @partial(jax.jit, static_argnames="options", donate_argnums=0)
@@ -224,7 +233,6 @@ def plan_on(state: State, basis: Basis, kappa: jax.Array, options: Options) -> S
 finish = jax.jit(learn.finish, static_argnames="options", donate_argnums=0)
 plan = jax.jit(planning.plan, static_argnames="options", donate_argnums=0)
 look = jax.jit(planning.look, static_argnames="options", donate_argnums=0)
-player = jax.jit(trust.player)
 gathered = jax.jit(transitions.gathered)
 act_greedily = jax.jit(act.act_greedily, static_argnames="looks")
 values = jax.jit(act.values, static_argnames="looks")

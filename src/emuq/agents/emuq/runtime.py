@@ -41,6 +41,7 @@ from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.programs import EXTRA
 from emuq.agents.emuq.state import Basis, State
 from emuq.planning import transitions
+from emuq.planning.support import Lookahead
 from emuq.precision import double
 
 
@@ -53,6 +54,9 @@ class Runtime:
         self._step = programs.step(programs.unpacking(state), options)
         self._folding = Folding()
         self._waiting: list[np.ndarray] = []
+        self._policy: Lookahead | None = None  # that plays, and the number of transitions at which it is late
+        self._late = self.trial_at = -1
+        self.proven = False  # that one plays: no newer plan is needed before `trial_at` transitions
         self.apart = False  # rows of several episodes come mixed: none says what follows on another
         self.count = self.used = 0  # transitions so far; rows of V that are filled
         self.replace(state)
@@ -81,8 +85,14 @@ class Runtime:
         self._moving, self._fixed = programs.split(state)
         self._reading = programs.reading(self._fixed)
         self.capacity = len(state.data.rewards)
-        looks = self._options.lookahead
-        self._policy = programs.player(state.trust, state.lookahead) if looks else None
+        if self._options.lookahead:
+            self._take_turns(state)
+
+    def _take_turns(self, state: State) -> None:
+        """Whose turn it is to play, and the number of transitions at which that may change."""
+        found = programs.player(state.trust, state.lookahead, np.int32(self.count))
+        self._policy, (late, proven, trial) = found[0], found[1].tolist()
+        self._late, self.proven, self.trial_at = late, bool(proven), trial
 
     def upload(self) -> None:
         """The transitions that wait, among the data; twice the room where there is none left."""
@@ -121,6 +131,8 @@ class Runtime:
         self._moving, index = self._step(self._moving, self._reading, self._scale, row, policy)
         self._waiting.append(row)
         self.count, self.used = self.count + 1, self.used + 1
+        if self.count == self._late:
+            self._take_turns(self._fixed)
         return index
 
     def fold(self) -> None:
@@ -140,9 +152,10 @@ class Runtime:
 
     # Episodes and plans -------------------------------------------------------------------------------------
 
-    def begin(self, observation: np.ndarray, kappa: float) -> jax.Array:
+    def begin(self, observation: np.ndarray, kappa: float, leads: bool = True) -> jax.Array:
         """An episode begins at this observation, not scaled yet: its first action, as an index."""
-        state, index = programs.begin(self.whole_state(), self._scale, observation, kappa, self._options)
+        state = self.whole_state()
+        state, index = programs.begin(state, self._scale, observation, kappa, leads, self._options)
         self._keep(state)
         return index
 

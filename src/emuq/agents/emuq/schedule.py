@@ -2,7 +2,7 @@
 
     fold     every time half a block of updates of S has come in
     plan     once the data have grown by `plan_interval` steps and by the share `plan_growth`
-    look     once there is any reward, and the data have grown by 20 steps and a tenth
+    look     once there is any reward, and the data have grown by 20 steps and a seventh
     draw     new features, as an episode begins that explores, and in the middle of one that lasts
 
 Nothing here depends on how long anything took, so that a run is the same wherever it is made.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from emuq.history import History
 
 LOOK_INTERVAL = 20  # steps before the agent looks ahead on new data,
-LOOK_GROWTH = 0.1  # and the share by which these have grown: a step's part of the cost stays bounded
+LOOK_GROWTH = 0.15  # and the share by which these have grown: a step's part of the cost stays bounded
 
 
 def next_plan(options: Options, planned: int) -> int | None:
