@@ -41,7 +41,7 @@ def lookahead(data, discount=0.95, plans=4, actions=5, seed=0):
 def test_the_model_predicts_where_actions_lead_and_what_they_pay():
     data = walk(600, cost=0.25)
     with double():
-        rows = dynamics.sample(data)
+        rows = dynamics.sample(data, 0.95)
         model = dynamics.fit(dynamics.draw_frequencies(np.random.default_rng(1), 60, 1, 1), rows)
         states, actions = np.array([[0.3], [0.5], [0.7]]), np.array([[0.0], [0.5], [1.0]])
         z, pay = dynamics.predict(

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from emuq.planning import transitions
 from emuq.planning.transitions import Transitions
 
 ROWS = 2048  # transitions that a model is fitted to, at most: evenly spaced in time, so that cost is bounded
@@ -47,6 +48,7 @@ class Sample(NamedTuple):
     following: Float[Array, "r ds"]
     terminal: Bool[Array, " r"]
     mask: Bool[Array, " r"]
+    returns: Float[Array, " r"]  # discounted, that were seen to follow; -inf where none was yet
 
 
 def draw_frequencies(
@@ -65,12 +67,14 @@ def empty(frequencies: Float[Array, "j d"], state_dim: int) -> Model:
     return Model(frequencies, weights, zeros, zeros + 1, zeros + 1, jnp.zeros(2, jnp.float32))
 
 
-def sample(data: Transitions) -> Sample:
+def sample(data: Transitions, discount: float) -> Sample:
     """All transitions, or `ROWS` of them at even distances."""
     number = min(ROWS, data.capacity)
     at = spread(number, data.count)
     rows = (x[at] for x in (data.states, data.actions, data.rewards, data.next_states, data.terminal))
-    return Sample(*rows, mask=jnp.arange(number) < data.count)
+    # W is what a state is worth to whoever arrives there: a step later than to whoever acts in it.
+    seen = (discount * transitions.returns(data, discount)[at]).astype(jnp.float32)
+    return Sample(*rows, mask=jnp.arange(number) < data.count, returns=seen)
 
 
 def spread(number: int, count: Int[Array, ""]) -> Int[Array, " n"]:

@@ -1,12 +1,15 @@
 """The value of states that were visited, between which it is interpolated; actions are judged one step ahead.
 
     Q(s, a) = r(s, a) + W(f(s, a)),          W(z) = b + k(z, Z) (K + nu I)^-1 (w - b)
-    w_i <- gamma [(1 - e) max_a + e mean_a] Q(z_i, a);      where an episode ended, w_i is what that paid
+    w_i <- max(G_i, gamma [(1 - e) max_a + e mean_a] Q(z_i, a));      where an episode ended: what that paid
 
 f and r are the `dynamics`; Z are states that were visited, the support; W is what a state is worth to whoever
 arrives there, or what its edge is worth where episodes end beyond one (`endings`). k is the mean of two
 Matern 5/2 kernels, of 1 and of 3 standard deviations: a value has fine parts, and in six dimensions states
 are far apart.
+
+G_i is the return that was seen to follow z_i, in an episode that ended by itself: right after the first
+success values need not be made from the model alone.
 
 Far from all that was visited W falls to b, the least value: what nobody has seen is not worth going to while
 nothing is explored. With probability e a step's action is any of them: what only the best of control could
@@ -30,7 +33,7 @@ SIZE = 800  # states of the support
 IMPROVEMENTS = 20  # in a plan, from the values of the plan before: each compares all actions once,
 SWEEPS = 5  # and sweeps the values so often with the best of them
 SLIP = 0.1  # e
-NUGGET = 1e-3  # nu: values are smoothed by this share of their variance
+NUGGET = 3e-3  # nu: values are smoothed by this share of their variance
 COARSE = 3  # the lengthscale of the second kernel; that of the first is 1
 
 
@@ -47,12 +50,13 @@ class Lookahead(NamedTuple):
 
 
 class Support(NamedTuple):
-    """States, which of these are any, and which ended an episode, with what that was worth."""
+    """States, which of these are any, which ended an episode, and what they are worth by what was seen."""
 
     states: Float[Array, "n ds"]
     filled: Bool[Array, " n"]
     ends: Bool[Array, " n"]
-    worth: Float[Array, " n"]
+    worth: Float[Array, " n"]  # of an ending
+    least: Float[Array, " n"]  # what was seen to follow
 
 
 def nothing(frequencies: Float[Array, "j d"], actions: Float[Array, "k da"], state_dim: int) -> Lookahead:
@@ -71,7 +75,7 @@ def nothing(frequencies: Float[Array, "j d"], actions: Float[Array, "k da"], sta
 
 def plan(old: Lookahead, data: Transitions, discount: float) -> Lookahead:
     """The model and the values of all data, from the values of the last plan. O(R M^2 + K n^2)."""
-    rows = dynamics.sample(data)
+    rows = dynamics.sample(data, discount)
     model = dynamics.fit(old.model.frequencies, rows)
     ended = endings.seen(model, data, SIZE // 4)
     edges = endings.edges(model, data, ended)
@@ -100,8 +104,8 @@ def sweep(
     both = filled[:, None] & filled[None, :]
     gram = jnp.where(both, kernel(z, z), 0.0) + jnp.diag(jnp.where(filled, NUGGET, 1.0))
     factor = jnp.linalg.cholesky(gram.astype(jnp.float64))
-    half = jax.scipy.linalg.solve_triangular(factor, jnp.eye(n), lower=True).astype(jnp.float32)
-    inverse = half.T @ half
+    # Double precision: where states are close together, coefficients are a hundred times the values.
+    inverse = jax.scipy.linalg.cho_solve((factor, True), jnp.eye(n))
     following, pay = dynamics.predict(model, jnp.repeat(z, k, axis=0), jnp.tile(actions, (n, 1)))
     over, worth = endings.beyond(edges, following)
     # q = pay + inside (b + reach c): beyond an edge nothing is interpolated.
@@ -113,14 +117,15 @@ def sweep(
     def solve(w: Float[Array, " n"]) -> tuple[Float[Array, " n"], Float[Array, ""]]:
         base = jnp.min(jnp.where(filled, w, jnp.inf))
         base = jnp.where(jnp.isfinite(base), base, 0.0)
-        return inverse @ jnp.where(filled, w - base, 0.0), base
+        right = jnp.where(filled, w - base, 0.0).astype(inverse.dtype)
+        return (inverse @ right).astype(jnp.float32), base
 
     def once(w: Float[Array, " n"], reach: Array, inside: Array, pay: Array) -> Float[Array, " n"]:
         coefficients, base = solve(w)
         best = pay + inside * jnp.clip(base + reach @ coefficients, *bounds)
         mean = any_action[2] + any_action[1] * base + any_action[0] @ coefficients
         new = jnp.clip(discount * ((1 - SLIP) * best + SLIP * mean), *bounds)
-        return jnp.where(chosen.ends, chosen.worth, new)
+        return jnp.where(chosen.ends, chosen.worth, jnp.maximum(new, chosen.least))
 
     def improve(_, w: Float[Array, " n"]) -> Float[Array, " n"]:
         coefficients, base = solve(w)
@@ -208,6 +213,7 @@ def choose(model: Model, rows: Sample, ended: Endings) -> Support:
         is_end | filled[place],
         is_end,
         jnp.where(is_end, ended.worth[last], 0.0),
+        jnp.where(is_end, -jnp.inf, rows.returns[order[place]]),
     )
 
 

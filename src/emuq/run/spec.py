@@ -15,7 +15,7 @@ SPEC_VERSION = 1
 # Raise an agent's when what it does changes: rows of its earlier self are then set aside.
 AGENT_REVISIONS = {"emuq": 3, "emuq-paper": 3}
 # The same for runs that go on after the first goal, which more of an agent's code bears on.
-LONG_REVISIONS = AGENT_REVISIONS | {"emuq": 10}
+LONG_REVISIONS = AGENT_REVISIONS | {"emuq": 11}
 
 
 @dataclass(frozen=True)

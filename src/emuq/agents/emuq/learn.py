@@ -112,7 +112,7 @@ def finish(
     state = state._replace(data=transitions.end(state.data))
     if not options.hold:
         return state
-    judged = trust.judge(state.trust, goal, total, state.data.count)
+    judged = trust.judge(state.trust, state.lookahead, goal, total, state.data.count)
     return state._replace(trust=trust.when(exploited, judged, state.trust))
 
 

@@ -208,7 +208,7 @@ def store(
 
 @partial(jax.jit, static_argnames="options", donate_argnums=0)
 def begin(
-    state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, leads: bool, options: Options
+    state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, leads: Array, options: Options
 ) -> tuple[State, jax.Array]:
     """An episode's first action."""
     observation = _scaled(scale[:, : len(observation)], observation)

@@ -86,15 +86,17 @@ def best(trust: Trust, newest: Lookahead) -> Lookahead:
     return when(trust.held, trust.proven, newest)
 
 
-def judge(trust: Trust, goal: Bool[Array, ""], total: Float[Array, ""], count: Int[Array, ""]) -> Trust:
+def judge(
+    trust: Trust, newest: Lookahead, goal: Bool[Array, ""], total: Float[Array, ""], count: Int[Array, ""]
+) -> Trust:
     """After an exploiting episode with this return, at the goal or not; `count` transitions in all."""
     success = goal | (total >= trust.record)
-    won = success & ~trust.live & ~late(trust, count - 1)
+    won = success & jnp.where(trust.live, ~goal, ~late(trust, count - 1))
     held = won | (trust.held & trust.trial)
     length = jnp.where(goal, count - trust.began, FOREVER)
     longest = jnp.where(won & ~trust.trial, jnp.maximum(length, trust.steps), length)
     return trust._replace(
-        proven=when(won & trust.trial, trust.playing, trust.proven),
+        proven=when(won & trust.trial, when(trust.live, newest, trust.playing), trust.proven),
         held=held,
         live=~success & ~held,
         since=jnp.where(trust.trial, count, trust.since).astype(jnp.int32),
