@@ -187,12 +187,12 @@ def test_after_a_terminal_state_q_stops_and_u_goes_on_where_it_is_told(end, rng)
     )  # fmt: skip
     actions = Actions(np.eye(2), np.eye(2), np.full(2, 0.5), True, np.zeros(1), np.ones(1))
     basis = draw_basis(rng, options, 1, actions)
-    state = learn.begin(beginning(basis, options), jnp.array([0.1]))
     here, action = jnp.array([0.2]), jnp.array([1.0, 0.0])
+    state = learn.begin(beginning(basis, options), here)
     state = learn.observe(
         state, here, action, jnp.asarray(1.0), jnp.array([0.9]), jnp.asarray(True), jnp.asarray(1.0), options
     )
-    after = np.float32(0.1 if end == "reset" else 0.9)  # data are in single precision
+    after = np.float32(0.2 if end == "reset" else 0.9)  # data are in single precision
     assert float(state.data.next_states[0, 0]) == np.float32(
         0.9
     )  # what was observed, whatever U goes on with
@@ -255,6 +255,7 @@ def test_single_precision_of_products_hardly_changes_a_plan(preset, rng):
             actions=state.data.actions.at[:count].set(actions.astype("f4")),
             rewards=state.data.rewards.at[:count:50].set(1.0),
             terminal=state.data.terminal.at[:count:50].set(True),
+            ended=state.data.ended.at[:count:50].set(True),
             count=jnp.int32(count),
         )
         planned = plan(state._replace(data=data), jnp.asarray(1.0), options)

@@ -1,4 +1,4 @@
-"""Which policy exploits: a success is trusted until a miss, and gives way to a better-informed success."""
+"""Which policy exploits: a policy is proven by a success of its own, trusted until a miss, and tried against newer ones."""
 
 from __future__ import annotations
 
@@ -22,70 +22,93 @@ def plan(number):
 
 
 def play(episodes):
-    """(who acted, who is given to a user) of each (goal, return, transitions), and who is in the end.
+    """(who acted at first, who is given to a user) of each (goal, return, steps), and who is in the end.
 
-    The newest plan has the episode's number, from 1.
+    The newest plan has the episode's number, from 1, and at its end half more: a plan made within it.
     """
     with double():
-        now, seen = trust.nobody(plan(0)), []
-        for i, (goal, total, count) in enumerate(episodes, 1):
-            acted, given = (float(f(now, plan(i)).base) for f in (trust.player, trust.best))
-            seen.append((acted, given))
-            now = judge(now, plan(i), jnp.asarray(goal), jnp.asarray(total), jnp.int32(count))
+        now, seen, count = trust.nobody(plan(0)), [], 0
+        for i, (goal, total, steps) in enumerate(episodes, 1):
+            now = trust.begin(now, plan(i), jnp.int32(count))
+            acted = float(trust.player(now, plan(i), jnp.int32(count)).base)
+            seen.append((acted, float(trust.best(now, plan(i)).base)))
+            count += steps
+            now = judge(now, plan(i + 0.5), jnp.asarray(goal), jnp.asarray(total), jnp.int32(count))
         return seen, float(trust.best(now, plan(99)).base), now
 
 
 def test_nobody_is_trusted_before_a_success():
-    seen, given, now = play([(False, 5.0, 10), (False, 4.0, 20), (False, 3.0, 30)])
+    seen, given, now = play([(False, 5.0, 10), (False, 4.0, 10), (False, 3.0, 10)])
     assert seen[0] == (1, 1)
-    assert seen[1] == (1, 1)  # the first return is the best so far
+    assert seen[1] == (1.5, 1.5)  # the first return is the best so far
     assert seen[2] == (3, 3)  # the second was not
     assert given == 99
     assert not bool(now.held)
     assert float(now.record) == 5.0
 
 
-def test_a_policy_that_reached_the_goal_acts_until_it_misses():
-    seen, given, _ = play(
-        [(True, 1.0, 10), (True, 0.5, 12), (True, 0.4, 14), (False, 0.0, 16), (True, 1.0, 18)]
-    )
-    assert [acted for acted, _ in seen] == [1, 1, 1, 1, 5]
-    assert given == 5
+def test_a_goal_that_newest_plans_reached_together_is_proven_by_one_of_them():
+    seen, given, now = play([(True, 1.0, 10)])
+    assert given == 99, "no plan has reached it alone"
+    assert not bool(now.live), "the next one is kept for a whole episode"
+    seen, given, now = play([(True, 1.0, 10), (True, 0.5, 12)])
+    assert seen[1] == (2, 2)
+    assert given == 2
+    assert int(now.steps) == 12
 
 
-def test_without_a_goal_a_success_is_the_best_return_so_far():
-    seen, given, _ = play([(False, 100.0, 10), (False, 500.0, 12), (False, 500.0, 14), (False, 499.0, 16)])
-    assert [acted for acted, _ in seen] == [1, 1, 1, 1]
-    assert given == 99
-
-
-def test_twice_the_data_have_the_newest_plan_tried_and_the_trusted_one_given_meanwhile():
-    episodes = [(True, 1.0, 100), (True, 1.0, 199), (True, 1.0, 200), (True, 0.9, 210), (True, 1.0, 220)]
+def test_a_policy_that_is_proven_acts_until_it_misses():
+    episodes = [(True, 1.0, 30), (True, 1.0, 30), (True, 0.9, 20), (True, 0.9, 9), (False, 0.0, 20)]
     seen, given, now = play(episodes)
-    assert [acted for acted, _ in seen] == [1, 1, 1, 4, 4]
-    assert [given for _, given in seen] == [1, 1, 1, 1, 4]
-    assert given == 4
-    assert int(now.since) == 210
+    assert [acted for acted, _ in seen] == [1, 2, 2, 2, 2]
+    assert given == 99
+    assert bool(now.live)
+    assert int(now.steps) == 30, "of its longest success"
 
 
-def test_a_trial_that_misses_leaves_the_trusted_policy_until_the_data_have_doubled_again():
-    episodes = [(True, 1.0, 100), (True, 1.0, 200), (False, 0.0, 250), (True, 1.0, 499), (True, 1.0, 500)]
-    seen, given, now = play([*episodes, (True, 1.0, 510)])
-    assert [acted for acted, _ in seen] == [1, 1, 3, 1, 1, 6]
-    assert [given for _, given in seen] == [1, 1, 1, 1, 1, 1]
-    assert given == 6
-    assert int(now.since) == 510
+def test_the_newest_plan_takes_over_from_a_policy_that_is_late():
+    _, _, now = play([(True, 1.0, 30), (True, 1.0, 30)])
+    with double():
+        now = trust.begin(now, plan(3), jnp.int32(60))
+        played = [float(trust.player(now, plan(4), jnp.int32(60 + i)).base) for i in (0, 59, 60)]
+        assert played == [2, 2, 4]
+        rescued = judge(now, plan(5), jnp.asarray(True), jnp.asarray(1.0), jnp.int32(60 + 70))
+    assert not bool(rescued.held), "it was not the proven one that reached the goal"
+    assert not bool(rescued.live)
 
 
-@pytest.mark.parametrize("held", [False, True])
-@pytest.mark.parametrize("trial", [False, True])
-def test_a_policy_is_kept_whole(held, trial):
+def test_without_a_goal_a_success_is_the_best_return_so_far_and_no_episode_is_too_long():
+    seen, given, now = play([(False, 100.0, 10), (False, 500.0, 3), (False, 500.0, 3), (False, 499.0, 3)])
+    assert [acted for acted, _ in seen] == [1, 1.5, 1.5, 1.5]
+    assert given == 99
+    assert int(now.steps) == trust.FOREVER
+
+
+def test_twice_the_data_have_the_newest_plan_tried_and_the_proven_one_given_meanwhile():
+    seen, given, now = play([(True, 1.0, 10)] * 6)
+    assert [acted for acted, _ in seen] == [1, 2, 2, 2, 5, 5]
+    assert [given for _, given in seen] == [1, 2, 2, 2, 2, 5]
+    assert given == 5
+    assert int(now.since) == 50
+
+
+def test_a_trial_that_misses_leaves_the_proven_policy_until_the_data_have_doubled_again():
+    episodes = [(True, 1.0, 10)] * 4 + [(False, 0.0, 10)] + [(True, 1.0, 10)] * 6
+    seen, given, now = play(episodes)
+    assert [acted for acted, _ in seen] == [1, 2, 2, 2, 5, 2, 2, 2, 2, 2, 11]
+    assert [given for _, given in seen[1:]] == [2] * 10
+    assert given == 11
+    assert int(now.since) == 110
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_policy_is_kept_whole(live):
     """All arrays of one plan, never some of another."""
     with double():
-        now = trust.nobody(plan(1))._replace(held=jnp.asarray(held), trial=jnp.asarray(held and trial))
+        now = trust.nobody(plan(1))._replace(live=jnp.asarray(live), steps=jnp.int32(5))
         newest = jax.tree.map(lambda x: x + 7, plan(2))
-        found = jax.tree.leaves(trust.player(now, newest))
-        expected = jax.tree.leaves(now.policy if held and not trial else newest)
+        found = jax.tree.leaves(trust.player(now, newest, jnp.int32(3)))
+        expected = jax.tree.leaves(newest if live else now.playing)
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b)
 
