@@ -35,13 +35,13 @@ def test_passing_counts_from_the_first_goal_and_the_share_from_an_episode():
     assert exploit.passed(_row("MountainCar", 0, [(1, TESTS, 70.0)], first_goal=None)) is None
 
 
-def test_tests_are_carried_on_to_episodes_without_a_plan():
+def test_tests_are_carried_on_to_episodes_without_one():
     row = _row("MountainCar", 0, [(2, 5, 80.0), (4, TESTS, None)])
     success, steps = exploit.by_episode(row, 1), exploit.by_episode(row, 2)
-    assert np.isnan(success[:2]).all()  # the first test was made during the third episode
-    assert success[2:5].tolist() == [5, 5, TESTS]
-    assert steps[3] == 80
-    assert np.isnan(steps[4])
+    assert np.isnan(success[0])
+    assert success[1:4].tolist() == [5, 5, TESTS]
+    assert steps[2] == 80
+    assert np.isnan(steps[3])
 
 
 def test_verdicts_tables_and_figure_of_exploit():
@@ -56,14 +56,14 @@ def test_verdicts_tables_and_figure_of_exploit():
     assert exploit.claims([]) == []
 
 
-def test_a_run_of_exploit_tests_after_plans():
+def test_a_run_of_exploit_tests_after_episodes():
     spec = dataclasses.replace(
         next(s for s in exploit.specs([0]) if s.domain == "MountainCar"),
         settings=(("episodes", 2), ("horizon", 60), ("tests", 2)),
     )
     (result,) = exploit.execute([spec])
-    assert not result["tests"]  # no reward yet, nothing to look ahead to
-    assert all(0 <= goals <= 2 and episode <= 2 for episode, goals, _ in result["tests"])
+    assert [episode for episode, _, _ in result["tests"]] == [1, 2]
+    assert all(0 <= goals <= 2 for _, goals, _ in result["tests"])
 
 
 def test_every_change_is_an_option_in_which_the_presets_differ():

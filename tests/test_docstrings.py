@@ -87,7 +87,7 @@ def test_each_has_its_place_in_the_reference(name):
 def small():
     """A smaller default agent, as pages' code has it in `test_pages`."""
     with pytest.MonkeyPatch.context() as patch:
-        options = {"features": 60, "capacity": 1024, "draws": 2, "committee": 2}
+        options = {"features": 60, "capacity": 1024}
         patch.setitem(PRESETS, "default", dataclasses.replace(DEFAULT, **options))
         yield
 

@@ -56,7 +56,7 @@ def test_an_actuator_without_range_has_no_effort():
 
 @pytest.mark.parametrize("kappa", [0.0, 0.5, np.inf])
 def test_the_action_is_the_best_in_q_and_u_less_its_price(kappa):
-    agent = lander(hold=False)
+    agent = lander(lookahead=0)
     grid = from_unit(agent._actions, agent._actions.candidates)
     for observation in agent._scaling.inverse(np.asarray(agent.whole_state().data.states[:50:10])):
         q, u, _ = agent.values(np.tile(observation, (len(grid), 1)), grid)

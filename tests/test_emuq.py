@@ -183,7 +183,8 @@ def test_a_transition_is_followed_through_eight_files():
     """
     root, files, plans = str(Path(emuq.__file__).parent), set(), []
     agent = car(kappa=1.0, block=8, fresh=False)
-    agent.learn(episodes=1, progress=False)
+    agent.learn(episodes=9, until="goal", progress=False)
+    agent.learn(episodes=2, progress=False)
     env = agent.env
     observation, _ = env.reset(seed=0)
 

@@ -350,18 +350,18 @@ def test_evaluate_policy_finds_what_evaluate_finds(name):
 def test_an_agent_says_how_it_is_doing():
     learner = agent("emuq", "emuq/MountainCar-v0", seed=3)
     assert repr(learner) == (
-        "<EMUQ on emuq/MountainCar-v0, seed 3: 0 episodes, 0 steps, 0 goals, kappa 1 (UntilGoal)>"
+        "<EMUQ on emuq/MountainCar-v0, seed 3: 0 episodes, 0 steps, 0 goals, kappa 1 (Automatic)>"
     )
     assert "not learned anything yet" in learner.summary()
     assert "not planned yet" in learner.summary()
     learner = agent("emuq", place("emuq"))
     learner.learn(episodes=1, progress=False)
-    assert repr(learner) == "<EMUQ on Line, seed 0: 1 episode, 10 steps, 1 goal, kappa 0 (UntilGoal)>"
+    assert repr(learner) == "<EMUQ on Line, seed 0: 1 episode, 10 steps, 1 goal, kappa 0 (Automatic)>"
     text = learner.summary()
     for words in (
         "learned from 1 episode and 10 steps",
         "reached in 1 episode, first in episode 1, and in 1 of the last 1",
-        "kappa is 0 (set by UntilGoal(patience=5, kappa=1.0)): it exploits",
+        "kappa is 0 (set by Automatic(patience=5, kappa=1.0)): it exploits",
         "The last plan saw 10 transitions",
     ):
         assert words in text
@@ -434,15 +434,10 @@ def warned(env, episodes, **options) -> list[str]:
     return [str(one.message) for one in caught]
 
 
-def test_it_is_said_once_when_every_episode_counts_as_a_goal():
-    (text,) = warned(Paying(lambda time: 1.0), 25)
-    assert "all 10 episodes so far count as goals" in text
-    assert "\n" not in text
-
-
 @pytest.mark.parametrize(
     "env",
     [
+        Paying(lambda time: 1.0),  # an end like every step: none
         Paying(lambda time: 1.0, info={"is_success": True}),  # it says so itself
         Paying(lambda time: float(time == 3)),  # only the goal is rewarded
         Paying(lambda time: 1.0 if time == 3 else -0.1),  # and the way to it costs

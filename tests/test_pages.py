@@ -45,7 +45,7 @@ GIVEN = {
 @pytest.fixture(autouse=True)
 def small(monkeypatch, tmp_path):
     """A smaller default agent: pages show the whole one, which takes its time to compile."""
-    options = {"features": 60, "capacity": 1024, "draws": 2, "committee": 2}
+    options = {"features": 60, "capacity": 1024}
     monkeypatch.setitem(PRESETS, "default", dataclasses.replace(DEFAULT, **options))
     monkeypatch.chdir(tmp_path)
 

@@ -1,4 +1,4 @@
-"""Which policy exploits: a policy is proven by a success of its own, trusted until a miss, and tried against newer ones."""
+"""Which policy exploits: one is proven by a success of its own, and trusted until a miss."""
 
 from __future__ import annotations
 

@@ -53,6 +53,7 @@ class Agent(abc.ABC):
 
     name: ClassVar[str]
     takes_copies: ClassVar[bool] = False  # it has `_beside`
+    any_units: ClassVar[bool] = False  # kappa U is weighed in units of Q
     may_be_nan: ClassVar[tuple[str, ...]] = ()  # names of arrays in which NaN stands for "none yet"
 
     def __init__(self, env: EnvLike, *, seed: int, kappa: float | Controller, options: dict) -> None:

@@ -15,8 +15,7 @@ from emuq.kappa import UntilGoal
 if TYPE_CHECKING:
     from emuq.agents.base import Agent
 
-ALL_GOALS = 10  # episodes, all of which count as goals
-NO_GOAL = 50  # episodes, none of which does
+NO_GOAL = 50  # episodes, none of which counts as a goal
 DWARFED = 10.0  # times all that kappa U can add up to: no exploration outweighs one such reward
 
 
@@ -25,8 +24,7 @@ class Doubts:
 
     def __init__(self) -> None:
         self._told = False  # the environment says itself whether the goal is reached
-        self._on_the_way = 0.0  # the largest reward of a step that was not the last, if any was not 0
-        self._dense = False  # there was one that is not 0
+        self._dense = False  # a step that was not the last had a reward other than 0
         self._weighed: str | None = None  # what is to be said of a reward that U cannot outweigh
         self._said: set[str] = set()
 
@@ -38,8 +36,7 @@ class Doubts:
             return
         if not (step.terminated or step.truncated):
             self._dense = True
-            self._on_the_way = max(self._on_the_way, step.reward)
-        most = agent.exploration_range
+        most = None if agent.any_units else agent.exploration_range
         if most is not None and agent.kappa > 0 and abs(step.reward) > DWARFED * agent.kappa * most:
             self._weighed = (
                 f"a step's reward is {step.reward:g}, and kappa U weighs at most {agent.kappa * most:g}: "
@@ -55,13 +52,6 @@ class Doubts:
         history = agent.history
         if self._told:
             return
-        if len(history) >= ALL_GOALS and self._on_the_way > 0 and all(row.goal for row in history):
-            self._say(
-                "all goals",
-                f"all {len(history)} episodes so far count as goals, since each terminates with a positive "
-                "reward, which other steps have as well: if not all of them are successes, have the "
-                'environment say which are in info["is_success"], or wrap it in emuq.GoalOnly',
-            )
         waits = isinstance(agent.controller, UntilGoal) and history.first_goal is None
         if waits and len(history) >= NO_GOAL and self._dense:
             self._say(

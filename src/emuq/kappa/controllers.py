@@ -265,6 +265,20 @@ class Automatic(_Untested):
     Where there is a goal, as `UntilGoal`. Elsewhere there is something to exploit once two episodes had
     different returns. When `patience` exploiting episodes in a row brought no better return, one episode
     explores; after that it takes twice as many, since what was explored before is known.
+
+    Args:
+        patience: It explores again after so many episodes in a row without the goal, or without a better
+            return.
+        kappa: The weight of exploration while it explores.
+
+    Examples:
+        >>> automatic = emuq.kappa.Automatic()
+        >>> state = automatic.init()
+        >>> for total in (-3.0, -2.0):                             # two returns that differ, and no goal
+        ...     outcome = emuq.kappa.Outcome(total_return=total, goal=False, has_goal=False)
+        ...     state = automatic.update(state, outcome)
+        >>> float(automatic.value(state))
+        0.0
     """
 
     patience: int = 5

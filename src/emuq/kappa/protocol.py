@@ -19,7 +19,7 @@ class Outcome(NamedTuple):
 
     Examples:
         >>> emuq.kappa.Outcome(total_return=1.0, goal=True)
-        Outcome(total_return=1.0, goal=True, test_returns=None)
+        Outcome(total_return=1.0, goal=True, test_returns=None, has_goal=True)
     """
 
     total_return: jax.Array | float

@@ -74,6 +74,7 @@ class EMUQ(Agent):
 
     name: ClassVar[str] = "emuq"
     takes_copies: ClassVar[bool] = True
+    any_units: ClassVar[bool] = True
 
     def __init__(
         self,

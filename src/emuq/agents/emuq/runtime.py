@@ -155,9 +155,7 @@ class Runtime:
     def begin(self, observation: np.ndarray, kappa: float, leads: bool = True) -> jax.Array:
         """An episode begins at this observation, not scaled yet: its first action, as an index."""
         state = self.whole_state()
-        state, index = programs.begin(
-            state, self._scale, observation, kappa, np.bool_(leads), self._options
-        )
+        state, index = programs.begin(state, self._scale, observation, kappa, np.bool_(leads), self._options)
         self._keep(state)
         return index
 

@@ -54,9 +54,7 @@ def nobody(newest: Lookahead) -> Trust:
         return jax.tree.map(jnp.copy, newest)
 
     yes, no = jnp.ones((), bool), jnp.zeros((), bool)
-    return Trust(
-        policy(), policy(), no, jnp.copy(yes), yes, zero(), zero(), zero(), jnp.full((), NOTHING)
-    )
+    return Trust(policy(), policy(), no, jnp.copy(yes), yes, zero(), zero(), zero(), jnp.full((), NOTHING))
 
 
 def begin(trust: Trust, newest: Lookahead, count: Int[Array, ""]) -> Trust:
