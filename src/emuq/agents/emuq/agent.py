@@ -375,9 +375,9 @@ class EMUQ(Agent):
                     self.plan()
             elif schedule.fold_is_due(options, runtime.used):
                 runtime.fold()
-            if self._rewarded and schedule.look_is_due(options, runtime.count, self._looked):
-                if isinstance(runtime, Runtime) and not runtime.proven:
-                    self.look()
+            due = self._rewarded and schedule.look_is_due(options, runtime.count, self._looked)
+            if due and isinstance(runtime, Runtime) and not runtime.proven:
+                self.look()
         return self._action(index)
 
     def _keep_raw(self, raw: ranges.Raw, transition: Transition) -> None:

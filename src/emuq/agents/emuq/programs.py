@@ -218,7 +218,7 @@ def begin(
 
 @jax.jit
 def player(now: Trust, newest: Lookahead, count: jax.Array) -> tuple[Lookahead, jax.Array]:
-    """Who plays; at how many transitions it takes too long, whether it is proven, and when others are tried."""
+    """Who plays; when it takes too long (in transitions), whether it is proven, when others are tried."""
     late = trust.late(now, count)
     told = now.began + trust.PATIENCE * now.steps, now.held & ~now.trial & ~late, trust.next_trial(now)
     return trust.player(now, newest, count), jnp.stack([jnp.asarray(x, jnp.int32) for x in told])
