@@ -13,8 +13,8 @@ A transition, in the order in which things happen (`_advance`):
     plan       once there are enough new data: S, all exploration rewards, Q and U from all transitions
                (`plan.plan`); the action above was chosen before it, so that the step after this one is the
                first to profit
-    look       once there is any reward, and enough new data: what to exploit with, a model of the dynamics
-               and the value of the states that were visited (`plan.look`)
+    look       once rewards ask for it, and there are enough new data: what to exploit with, a model of the
+               dynamics and the value of the states that were visited (`plan.look`)
 
 This file keeps the order, checks what comes in, and knows Gymnasium. The pure functions are in `learn`,
 `plan` and `act`, over the value in `state`; `schedule` says when; `trust` which policy exploits; `runtime`
@@ -141,7 +141,7 @@ class EMUQ(Agent):
         # How many transitions there were at the last plan, at the last look, as this episode began, and as
         # features were last drawn.
         self._planned = self._looked = self._began = self._drawn = 0
-        self._rewarded = False  # any reward has been other than 0
+        self._rewarded = False  # there is something to look ahead to (`schedule.is_worth_a_look`)
         self._exploited = True  # kappa has been 0 since this episode began
 
     def _smooth_runtime(self) -> Runtime:
@@ -360,9 +360,10 @@ class EMUQ(Agent):
         runtime, kappa, options = self._runtime, self.kappa, self.settings
         row = self._row(transition, kappa)
         self._exploited = self._exploited and kappa == 0
-        self._rewarded = self._rewarded or transition.reward != 0
+        worth = schedule.is_worth_a_look(transition.reward, transition.terminated)
+        self._rewarded = self._rewarded or bool(worth)
         with double():
-            index = runtime.step(row, self._looked > 0)  # observe, act
+            index = runtime.step(row)  # observe, act
             if self._raw is not None:
                 self._keep_raw(self._raw, transition)
             # At kappa = 0 nothing acts on plans: the next one is due as soon as exploration goes on.
@@ -446,7 +447,10 @@ class EMUQ(Agent):
         self._runtime.replace(state["core"])
         counts = (int(state[name]) for name in ("count", "used", "planned", "looked"))
         self._runtime.count, self._runtime.used, self._planned, self._looked = counts
-        self._rewarded = bool(np.any(np.asarray(state["core"].data.rewards)))
+        self._runtime.looked = self._looked > 0
+        data = state["core"].data
+        rewards, ended = (np.asarray(rows)[: self._runtime.count] for rows in (data.rewards, data.terminal))
+        self._rewarded = bool(np.any(schedule.is_worth_a_look(rewards, ended)))
 
     # What comes in, and what goes out -------------------------------------------------------------------
 

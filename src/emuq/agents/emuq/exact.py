@@ -91,7 +91,7 @@ class ExactRuntime:
         """A transition as one array, as `programs` says."""
         return np.concatenate([observation, unit, [reward], following, [terminal, kappa, 0.0, self.count]])
 
-    def step(self, row: np.ndarray, looked: bool) -> int:
+    def step(self, row: np.ndarray) -> int:
         """Count a transition, back its pair up, then choose the next action."""
         s, a = self._dims
         observation, unit, (reward,), following, (ends, kappa, *_) = np.split(

@@ -206,14 +206,14 @@ def store(
     return jax.lax.fori_loop(0, number, one, data)
 
 
-@partial(jax.jit, static_argnames="options", donate_argnums=0)
+@partial(jax.jit, static_argnames="looks", donate_argnums=0)
 def begin(
-    state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, leads: Array, options: Options
+    state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, leads: Array, looks: bool
 ) -> tuple[State, jax.Array]:
     """An episode's first action."""
     observation = _scaled(scale[:, : len(observation)], observation)
     state = learn.begin(state, observation, leads)
-    return state, act.act(state, observation, jnp.asarray(kappa, jnp.float64), bool(options.lookahead))
+    return state, act.act(state, observation, jnp.asarray(kappa, jnp.float64), looks)
 
 
 @jax.jit

@@ -56,6 +56,7 @@ class Runtime:
         self._waiting: list[np.ndarray] = []
         self._policy: Lookahead | None = None  # that plays, and the number of transitions at which it is late
         self._late = self.trial_at = -1
+        self.looked = False  # ahead, at least once: before that Q is linear in its weights
         self.proven = False  # that one plays: no newer plan is needed before `trial_at` transitions
         self.apart = False  # rows of several episodes come mixed: none says what follows on another
         self.count = self.used = 0  # transitions so far; rows of V that are filled
@@ -124,10 +125,9 @@ class Runtime:
         row[-EXTRA:] = terminal, kappa, self.used, self.count
         return row
 
-    def step(self, row: np.ndarray, looked: bool) -> jax.Array:
-        """Learn from a transition, then choose the next action, as an index. `looked`: ahead, at least once;
-        before that Q is 0 either way, and its own weights take less time."""
-        policy = self._policy if looked else None
+    def step(self, row: np.ndarray) -> jax.Array:
+        """Learn from a transition, then choose the next action, as an index."""
+        policy = self._policy if self.looked else None
         self._moving, index = self._step(self._moving, self._reading, self._scale, row, policy)
         self._waiting.append(row)
         self.count, self.used = self.count + 1, self.used + 1
@@ -155,7 +155,7 @@ class Runtime:
     def begin(self, observation: np.ndarray, kappa: float, leads: bool = True) -> jax.Array:
         """An episode begins at this observation, not scaled yet: its first action, as an index."""
         state = self.whole_state()
-        state, index = programs.begin(state, self._scale, observation, kappa, np.bool_(leads), self._options)
+        state, index = programs.begin(state, self._scale, observation, kappa, np.bool_(leads), self.looked)
         self._keep(state)
         return index
 
@@ -185,15 +185,16 @@ class Runtime:
 
     def look(self) -> None:
         """Look ahead on all data: S is as it was."""
+        self.looked = True
         self._keep(programs.look(self.whole_state(), self._options))
 
     def act_greedily(self, scaled: np.ndarray, kappa: float) -> jax.Array:
         """What a user is given: the best action, as an index; nothing is learned."""
-        return programs.act_greedily(self.whole_state(), scaled, kappa, bool(self._options.lookahead))
+        return programs.act_greedily(self.whole_state(), scaled, kappa, self.looked)
 
     def values(self, scaled: np.ndarray, units: np.ndarray) -> tuple[jax.Array, jax.Array, jax.Array]:
         """Q, U and the variance of Q, for rows of states and actions."""
-        return programs.values(self.whole_state(), scaled, units, bool(self._options.lookahead))
+        return programs.values(self.whole_state(), scaled, units, self.looked)
 
 
 # The thread -------------------------------------------------------------------------------------------------

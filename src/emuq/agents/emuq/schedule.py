@@ -2,7 +2,7 @@
 
     fold     every time half a block of updates of S has come in
     plan     once the data have grown by `plan_interval` steps and by the share `plan_growth`
-    look     once there is any reward, and the data have grown by 20 steps and a seventh
+    look     once there is a reward other than a failure's, and the data have grown by 20 steps and a seventh
     draw     new features, as an episode begins that explores, and in the middle of one that lasts
 
 Nothing here depends on how long anything took, so that a run is the same wherever it is made.
@@ -52,6 +52,15 @@ def fold_is_due(options: Options, used: int) -> bool:
 def look_is_due(options: Options, count: int, looked: int) -> bool:
     """Whether `count` transitions are enough to look again, where the last look saw `looked`."""
     return bool(options.lookahead) and count >= looked + max(LOOK_INTERVAL, int(LOOK_GROWTH * looked))
+
+
+def is_worth_a_look(reward: float | np.ndarray, terminated: bool | np.ndarray) -> bool | np.ndarray:
+    """Whether a transition gives something to look ahead to: any reward but that of a failure.
+
+    What looking ahead has not seen is worth the least to it, so that nothing but failures would keep an
+    agent from exploring on.
+    """
+    return (reward > 0) | ((reward < 0) & ~np.asarray(terminated, bool))
 
 
 def draw_is_due(options: Options, kappa: float, history: History) -> bool:
