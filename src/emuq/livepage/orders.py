@@ -26,6 +26,7 @@ MOST = 1e9  # any number of a controller
 
 # Every controller with the numbers that the page proposes for it, and what it does, in words.
 PROPOSED: dict[str, tuple[str, dict[str, float]]] = {
+    "Automatic": ("Decide by goals or, without any, by returns", {"patience": 5, "kappa": 1}),
     "UntilGoal": ("Explore until the goal is found", {"patience": 5, "kappa": 1}),
     "Decay": ("Explore ever less: kappa / (1 + c t) after t episodes", {"c": 0.1, "kappa": 1}),
     "Budget": ("Explore for a number of episodes", {"episodes": 20, "kappa": 1}),
