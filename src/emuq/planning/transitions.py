@@ -80,12 +80,11 @@ def returns(data: Transitions, discount: float) -> Float[Array, " n"]:
     """G_i = r_i + gamma G_{i+1}, to the end of an episode that ended by itself; -inf where none did yet."""
 
     def back(later, row):  # maps x -> factor * x + shift, composed from the last row to the first
-        return row[0] * later[0], row[0] * later[1] + row[1]
+        return row[0] * later[0], row[0] * later[1] + row[1], row[0] * later[2] + row[2]
 
-    goes_on = 1.0 - data.ended
-    dtype = goes_on.dtype
-    _, total = jax.lax.associative_scan(back, (discount * goes_on, data.rewards.astype(dtype)), reverse=True)
-    _, known = jax.lax.associative_scan(back, (goes_on, data.terminal.astype(dtype)), reverse=True)
+    factor = discount * (1.0 - data.ended)
+    rows = factor, data.rewards.astype(factor.dtype), data.terminal.astype(factor.dtype)
+    _, total, known = jax.lax.associative_scan(back, rows, reverse=True)
     return jnp.where(known > 0, total, -jnp.inf)
 
 
