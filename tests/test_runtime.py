@@ -122,7 +122,7 @@ def test_a_copy_of_an_agent_goes_on_by_itself():
 
 
 def test_nothing_compiles_after_the_first_goal_and_four_episodes():
-    agent = car(kappa=1.0)
+    agent = car(kappa=1.0, block=8)  # small, so that all of it is folded early
     agent.learn(episodes=9, until="goal", progress=False)
     agent.learn(episodes=4, progress=False)
     assert agent.looked > 0
