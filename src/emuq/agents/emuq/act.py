@@ -8,7 +8,7 @@ stays near rest. Only acting has this price: U itself is the value of exploring 
 features; Q is one of the two:
 
     looking ahead   r(s, a) + W(f(s, a)) of a policy, the trusted one or the newest plan (`trust`)
-    none            linear in these features, as in the paper (`lookahead=0`), and before there is any reward
+    none            linear in these features, as in the paper: with `lookahead=0`, and before the first look
 """
 
 from __future__ import annotations

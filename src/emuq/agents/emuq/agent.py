@@ -208,7 +208,7 @@ class EMUQ(Agent):
         self._planned = self.num_transitions
 
     def look(self) -> None:
-        """Look ahead now, on all data so far: what kappa = 0 acts on."""
+        """Look ahead now, on all data so far: Q is what is found, from now on."""
         assert isinstance(self._runtime, Runtime)  # a table knows its values
         with double():
             self._runtime.look()

@@ -53,7 +53,7 @@ class Options:
     plan_growth: float = 0.05  # ... and after the data have grown by this share: more plans less often
     plan_at_end: bool = False  # plan at the end of each episode as well
     improvements: int = 2  # policy improvements in a plan
-    sweeps: int = 12  # at most so many for each improvement; far more explore worse (docs/design.md)
+    sweeps: int = 12  # at most so many for each improvement: more cost more and explore no better
     table: int = 8192  # up to so many transitions every sweep is clipped, at O(N M); beyond, none, at O(M^2)
     tolerance: float = 1e-4  # sweeps stop once no weight changes by more than this
     # Exploiting (kappa = 0).

@@ -1,7 +1,7 @@
 """A policy as one small file of arrays, for `examples/act_with_numpy.py` to act on without emuq.
 
 looking ahead   argmax_a r(s, a) + W(f(s, a)), as `planning.support` has it
-none            argmax_a phi(s, a) . w, where an agent does not look ahead (`lookahead=0`)
+none            argmax_a phi(s, a) . w, where an agent has not looked ahead
 exact           the best action of each known state, and the first action elsewhere
 """
 
@@ -34,7 +34,7 @@ def export(agent: EMUQ, path: str | os.PathLike) -> None:
     }
     if isinstance(agent._runtime, ExactRuntime):
         found = _of_table(state, len(general["actions"]))
-    elif agent.settings.lookahead:
+    elif agent.looked:
         found = _of_lookahead(trust.best(state.trust, state.lookahead))
     else:
         found = _of_weights(state)
