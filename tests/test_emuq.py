@@ -16,7 +16,7 @@ from cars import SMALL, car, weights
 from emuq.agents.emuq import learn, programs, schedule
 from emuq.agents.emuq.act import act as act_now
 from emuq.agents.emuq.options import Options
-from emuq.agents.emuq.state import draw_basis, init, no_lookahead, streams
+from emuq.agents.emuq.state import agent_key, beginning, choices_of
 from emuq.agents.episodes import Transition, reset_seed
 from emuq.agents.spaces import actions_of, from_index, scaling_of
 from emuq.errors import InputError
@@ -39,9 +39,7 @@ def walk_by_pure_functions(options, kappa, seed, steps):
     total = 0.0
     control = controller.init()
     with double():
-        rng, key = streams(seed)
-        basis = draw_basis(rng, options, scaling.dim, actions)
-        state = init(basis, no_lookahead(seed, options, scaling.dim, actions), options, key)
+        state = beginning(agent_key(seed), options, scaling.dim, choices_of(actions, options))
         s = jnp.asarray(scaling(env.reset(seed=reset_seed(seed, 0))[0]))
         state, weight = learn.begin(state, s), jnp.asarray(controller.value(control), float)
         index = act(state, s, weight, False)
@@ -67,7 +65,8 @@ def walk_by_pure_functions(options, kappa, seed, steps):
                 state = programs.plan(state, weight, options)
             elif used == options.block:
                 state, used = fold(state), 0
-            if np.any(state.data.rewards) and schedule.look_is_due(options, count, looked):
+            grown = count - looked >= max(20, 0.15 * looked)
+            if np.any(state.data.rewards) and count % 20 == 0 and grown:
                 state, looked = programs.look(state, options), count
             if terminated or truncated:
                 goal = jnp.asarray(info["is_success"])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawing import seed_of
 from emuq.errors import InputError
 from emuq.linear.features import action_part, fourier_basis, random_fourier, scores, state_part
 from emuq.linear.frequencies import draw
@@ -42,7 +43,9 @@ def gram(features, s, a):
 def test_gram_is_unbiased_for_the_kernel(kernel, sampling, rng):
     s, a = rng.random((6, 3)), rng.random((6, 2))
     scales = {"state_lengthscale": (0.5, 0.8, 1.1), "action_lengthscale": 0.7}
-    maps = [random_fourier(rng, 256, 3, 2, kernel=kernel, sampling=sampling, **scales) for _ in range(30)]
+    maps = [
+        random_fourier(seed_of(rng), 256, 3, 2, kernel=kernel, sampling=sampling, **scales) for _ in range(30)
+    ]
     grams = np.array([gram(features, s, a) for features in maps])
     error = grams.mean(axis=0) - exact(kernel, s, a, np.array([0.5, 0.8, 1.1]), 0.7)
     spread = grams.std(axis=0) / np.sqrt(len(grams)) + 1e-3
@@ -57,7 +60,13 @@ def test_error_falls_with_more_features_and_quasi_random_is_better(kernel, rng):
 
     def error(sampling, m):
         runs = [
-            gram(random_fourier(rng, m, 2, 1, kernel=kernel, state_lengthscale=0.5, sampling=sampling), s, a)
+            gram(
+                random_fourier(
+                    seed_of(rng), m, 2, 1, kernel=kernel, state_lengthscale=0.5, sampling=sampling
+                ),
+                s,
+                a,
+            )
             for _ in range(20)
         ]
         return np.sqrt(np.mean((np.array(runs) - truth) ** 2))
@@ -69,8 +78,8 @@ def test_error_falls_with_more_features_and_quasi_random_is_better(kernel, rng):
 
 
 def test_a_mixture_holds_several_resolutions(rng):
-    narrow = draw(rng, 2000, 2, 1, state_lengthscale=0.5, mixture=0.0)
-    mixed = draw(rng, 2000, 2, 1, state_lengthscale=0.5, mixture=1.2)
+    narrow = draw(seed_of(rng), 2000, 2, 1, state_lengthscale=0.5, mixture=0.0)
+    mixed = draw(seed_of(rng), 2000, 2, 1, state_lengthscale=0.5, mixture=1.2)
     assert np.std(np.log(np.linalg.norm(mixed.state, axis=1))) > np.std(
         np.log(np.linalg.norm(narrow.state, axis=1))
     )
@@ -86,7 +95,7 @@ def test_scores_equal_features_times_weights(state_dim, action_dim, pairs, count
     if basis:
         features = fourier_basis(1, state_dim, action_dim)
     else:
-        features = random_fourier(rng, 2 * pairs, state_dim, action_dim)
+        features = random_fourier(seed_of(rng), 2 * pairs, state_dim, action_dim)
     shapes = (3, state_dim), (count, action_dim), features.num_features
     s, a, weights = (jnp.asarray(rng.normal(size=shape)) for shape in shapes)
     fast = scores(features, state_part(features, s), action_part(features, a), weights)
@@ -96,7 +105,7 @@ def test_scores_equal_features_times_weights(state_dim, action_dim, pairs, count
 
 @pytest.mark.usefixtures("x64")
 def test_random_fourier_features_have_unit_norm(rng):
-    features = random_fourier(rng, 50, 2, 2)
+    features = random_fourier(seed_of(rng), 50, 2, 2)
     phi = features(*jnp.asarray(rng.normal(size=(2, 7, 2))))
     np.testing.assert_allclose(jnp.sum(phi**2, axis=-1), 1.0, atol=1e-12)
     assert features.norm == pytest.approx(1.0)
@@ -110,7 +119,7 @@ def test_fourier_basis_is_the_cartesian_product():
 
 
 def test_features_work_under_jit_vmap_and_grad(rng):
-    features = random_fourier(rng, 20, 2, 1)
+    features = random_fourier(seed_of(rng), 20, 2, 1)
     s, a = jnp.ones((4, 2)), jnp.ones((4, 1))
     batched = jax.jit(jax.vmap(lambda f, x, y: f(x, y), in_axes=(None, 0, 0)))(features, s, a)
     np.testing.assert_allclose(batched, features(s, a), atol=1e-6)
@@ -121,15 +130,18 @@ def test_features_work_under_jit_vmap_and_grad(rng):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda r: random_fourier(r, 7, 2, 1), "num_features is 7: expected an even number"),
-        (lambda r: random_fourier(r, 0, 2, 1), "num_features is 0"),
-        (lambda r: draw(r, 4, 0, 1), "state_dim is 0"),
-        (lambda r: draw(r, 4, 2, 1, state_lengthscale=-1.0), "state_lengthscale is -1.0: expected positive"),
-        (lambda r: draw(r, 4, 2, 1, state_lengthscale=float("nan")), "state_lengthscale is nan"),
-        (lambda r: draw(r, 4, 2, 1, action_lengthscale=(1.0, 2.0)), "action_lengthscale has shape"),
-        (lambda r: draw(r, 4, 2, 1, kernel="cubic"), "kernel is 'cubic': expected one of rbf"),
-        (lambda r: draw(r, 4, 2, 1, sampling="dice"), "sampling is 'dice'"),
-        (lambda r: draw(r, 4, 2, 1, mixture=-0.1), "mixture is -0.1"),
+        (lambda r: random_fourier(seed_of(r), 7, 2, 1), "num_features is 7: expected an even number"),
+        (lambda r: random_fourier(seed_of(r), 0, 2, 1), "num_features is 0"),
+        (lambda r: draw(seed_of(r), 4, 0, 1), "state_dim is 0"),
+        (
+            lambda r: draw(seed_of(r), 4, 2, 1, state_lengthscale=-1.0),
+            "state_lengthscale is -1.0: expected positive",
+        ),
+        (lambda r: draw(seed_of(r), 4, 2, 1, state_lengthscale=float("nan")), "state_lengthscale is nan"),
+        (lambda r: draw(seed_of(r), 4, 2, 1, action_lengthscale=(1.0, 2.0)), "action_lengthscale has shape"),
+        (lambda r: draw(seed_of(r), 4, 2, 1, kernel="cubic"), "kernel is 'cubic': expected one of rbf"),
+        (lambda r: draw(seed_of(r), 4, 2, 1, sampling="dice"), "sampling is 'dice'"),
+        (lambda r: draw(seed_of(r), 4, 2, 1, mixture=-0.1), "mixture is -0.1"),
         (lambda r: fourier_basis(3, 11, 3), "268,435,456 features"),
         (lambda r: fourier_basis(-1, 1, 1), "order is -1"),
     ],

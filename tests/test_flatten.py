@@ -95,6 +95,12 @@ def test_boxes_of_more_actuators_are_searched_at_more_points():
     ]  # fmt: skip
 
 
+def test_rounding_takes_no_action_out_of_its_box():
+    space = Box(np.float32(-1), np.float32(1e-12), (2,), np.float32)
+    actions = actions_of(space)
+    assert space.contains(from_index(actions, len(actions.candidates) - 1, space.dtype))
+
+
 @pytest.mark.parametrize("start", range(0, 300, 100))
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_random_spaces_are_handled_or_refused_in_one_line(start):

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 
@@ -204,8 +205,11 @@ def test_a_missing_part_says_what_to_install(monkeypatch):
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "dm_control" else find(name)
     )
-    with pytest.raises(MissingExtra, match=r"^dm_control is not installed: pip install 'emuq\[mujoco\]'$"):
-        Jaco()
+    for version, how in (((3, 11), "'emuq[mujoco]'"), ((3, 13), "--no-deps dm_control")):
+        monkeypatch.setattr(sys, "version_info", version)
+        message = f"^dm_control is not installed: pip install {re.escape(how)}$"
+        with pytest.raises(MissingExtra, match=message):
+            Jaco()
 
 
 def test_pictures_show_the_target():

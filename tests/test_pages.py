@@ -13,6 +13,7 @@ from pathlib import Path
 
 import gymnasium as gym
 import jax
+import numpy as np
 import pytest
 
 import emuq
@@ -32,7 +33,14 @@ ON_TABLES = (
     "docs/controlling-exploration.md",
     "docs/keeping-and-watching.md",
 )
-OTHERS = ("docs/your-own-environment.md", "docs/domains.md", "docs/baselines.md", "docs/jaco.md")
+OTHERS = (
+    "docs/many-runs.md",
+    "docs/control-loop.md",
+    "docs/your-own-environment.md",
+    "docs/domains.md",
+    "docs/baselines.md",
+    "docs/jaco.md",
+)
 UNTIL_TARGET = 190  # episodes: a page tells the number of the one that reaches it
 LENGTHS = ("steps", "total_timesteps")
 GIVEN = {
@@ -114,10 +122,32 @@ def test_pages_on_tables(cut, tmp_path, capsys):
     assert list(tmp_path.glob("runs/chain/*"))
 
 
+def test_many_runs(monkeypatch, capsys):
+    whole = emuq.batch.run
+
+    def few(domain, seeds, **given):
+        """Every tenth run, for a few steps."""
+        own = {name: value[::10] for name, value in given.items() if isinstance(value, np.ndarray)}
+        runs = whole(domain, seeds[::10], steps=8, **(given | own))
+        return runs._replace(
+            **{name: np.repeat(values, 10, axis=0) for name, values in runs._asdict().items()}
+        )
+
+    monkeypatch.setattr(emuq.batch, "run", few)
+    assert run("docs/many-runs.md")["runs"].goals.shape == (60, 1)
+
+
+def test_a_control_loop(capsys):
+    names = run("docs/control-loop.md")
+    assert names["seconds"] >= 0
+    assert names["agent"].num_transitions == 400
+    assert names["again"].moments == names["first"].moments
+
+
 def test_your_own_environment(tmp_path, capsys):
     names = run("docs/your-own-environment.md")
     out = capsys.readouterr().out
-    assert names["history"].first_goal == 1, "With seed 0 the first episode reaches the lock."
+    assert names["history"].first_goal == 1, "With seed 1 the first episode reaches the lock."
     assert names["chance"].history.first_goal is None
     assert "learned from 3 episodes" in out
     assert names["actions"].shape == (2, 1)

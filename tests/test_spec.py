@@ -34,7 +34,9 @@ def test_every_field_changes_the_key(change):
 
 
 def test_the_key_is_the_same_in_every_process_and_year():
-    assert RunSpec.of("fig", "rffq", "Chain", 3, length=10).key == "dddaa0c494352eb55078ae41ea7b64fd"
+    assert (
+        RunSpec.of("fig", "rffq", "Chain", 3, revision=1, length=10).key == "dddaa0c494352eb55078ae41ea7b64fd"
+    )
 
 
 def test_settings_that_are_not_json_are_refused():

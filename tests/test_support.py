@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from emuq.planning import dynamics, support, transitions
+from emuq.planning import dynamics, kernels, selection, support, transitions
 from emuq.precision import double
 
 plan = jax.jit(support.plan, static_argnames="discount")
@@ -28,11 +28,10 @@ def walk(steps, *, goal=0.9, reward=1.0, cost=0.0, scale=1.0, seed=0, capacity=1
     return data
 
 
-def lookahead(data, discount=0.95, plans=4, actions=5, seed=0):
+def lookahead(data, discount=0.95, plans=4, actions=5):
     candidates = jnp.linspace(0, 1, actions)[:, None]
     with double():
-        frequencies = dynamics.draw_frequencies(np.random.default_rng(seed), 60, 1, 1)
-        policy = support.nothing(frequencies, candidates, 1)
+        policy = support.nothing(candidates, 1)
         for _ in range(plans):
             policy = plan(policy, data, discount)
     return policy
@@ -42,21 +41,37 @@ def test_the_model_predicts_where_actions_lead_and_what_they_pay():
     data = walk(600, cost=0.25)
     with double():
         rows = dynamics.sample(data, 0.95)
-        model = dynamics.fit(dynamics.draw_frequencies(np.random.default_rng(1), 60, 1, 1), rows)
+        at, real = selection.select(dynamics.deviations(rows), rows.mask, dynamics.KNOWN)
+        model = dynamics.fit(rows, at, real)
         states, actions = np.array([[0.3], [0.5], [0.7]]), np.array([[0.0], [0.5], [1.0]])
         z, pay = dynamics.predict(
             model, dynamics.standardised(model, jnp.asarray(states)), jnp.asarray(actions)
         )
-        following = support.raw(model, z)
+        following = dynamics.raw(model, z)
         assert float(dynamics.error(model, rows)) < 0.05
     np.testing.assert_allclose(following, states + 0.1 * (actions - 0.5), atol=2e-3)
     np.testing.assert_allclose(pay, -0.25, atol=1e-3)  # what endings pay is no part of it
 
 
+def test_a_number_that_is_noise_is_told_from_one_that_can_be_predicted():
+    rng, number = np.random.default_rng(3), 300
+    s = rng.normal(size=(number, 3))
+    a = rng.random((number, 1))
+    wall = np.where(s[:, 1] > 1.5, -5.0, np.sin(s[:, 1]))  # seldom met, and no noise
+    after = s + np.column_stack([np.sin(3 * s[:, 0]) + a[:, 0], wall, rng.normal(size=number)])
+    with double():
+        x = jnp.asarray(np.concatenate([s, a], axis=1))
+        gram = kernels.matern(x, x, dynamics.LENGTHSCALE)
+        noisy = dynamics.is_noisy(gram, jnp.asarray(after - s), jnp.ones(number, bool))
+        few = dynamics.is_noisy(gram, jnp.asarray(after - s), jnp.arange(number) < 1)
+    assert noisy.tolist() == [False, False, True]
+    assert few.tolist() == [False, False, False]
+
+
 @pytest.mark.parametrize(("count", "number"), [(0, 4), (3, 4), (4, 4), (9, 4), (1000, 7)])
 def test_rows_are_spread_evenly_over_all_that_there_are(count, number):
     with double():
-        at = np.asarray(dynamics.spread(number, jnp.int32(count)))
+        at = np.asarray(selection.spread(number, jnp.int32(count)))
     if count <= number:
         np.testing.assert_array_equal(at, np.arange(number))
     else:
@@ -118,7 +133,7 @@ def test_q_of_an_action_is_that_of_the_candidate_it_is():
 def test_the_farthest_rows_come_first_and_none_twice():
     z = jnp.array([[0.0], [0.1], [1.0], [0.5], [0.5], [9.0]], jnp.float32)
     with double():
-        rows, new = support.farthest(z, jnp.array([True] * 5 + [False]), 5)
+        rows, new = selection.farthest(z, jnp.array([True] * 5 + [False]), 5)
     assert rows[:3].tolist() == [0, 2, 3]
     assert sorted(rows[:4].tolist()) == [0, 1, 2, 3]
     assert new.tolist() == [True] * 4 + [False]  # a repetition, and a row that is no data, are no support

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from emuq.agents.ties import argmax_by_bits, argmax_by_uniform, random_bits
+from emuq.agents.ties import argmax_by_bits, argmax_by_uniform
+from emuq.linear.hashing import random_bits
 
 VALUES = jnp.array([0.5, 2.0, -1.0, 2.0, 2.0])  # 1, 3 and 4 are the best
 

@@ -17,7 +17,7 @@ judge = jax.jit(trust.judge)
 def plan(number):
     """A plan that can be told from others."""
     with double():
-        empty = support.nothing(jnp.zeros((2, 2), jnp.float32), jnp.zeros((2, 1)), 1)
+        empty = support.nothing(jnp.zeros((2, 1)), 1)
     return empty._replace(base=jnp.float32(number))
 
 

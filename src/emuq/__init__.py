@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from emuq.domains.registration import register as _register
 
 if TYPE_CHECKING:  # for editors and readers of the code; a program gets these names from `__getattr__`
-    from emuq import cache, callbacks, dispatch, exploration, kappa, plot
+    from emuq import batch, cache, callbacks, dispatch, exploration, kappa, plot
     from emuq.agents.dora.agent import DORA
     from emuq.agents.emuq.agent import EMUQ
     from emuq.agents.random import RandomAgent
@@ -32,6 +32,7 @@ __all__ = [
     "ExplorationValues",
     "GoalOnly",
     "RandomAgent",
+    "batch",
     "cache",
     "callbacks",
     "dispatch",
@@ -55,7 +56,7 @@ _PUBLIC = {
     "GoalOnly": "emuq.domains.goal_only",
     "live": "emuq.livepage.page",
 }
-_MODULES = ("cache", "callbacks", "dispatch", "exploration", "kappa", "plot")
+_MODULES = ("batch", "cache", "callbacks", "dispatch", "exploration", "kappa", "plot")
 
 _register()
 

@@ -14,8 +14,8 @@ from contextlib import suppress
 import emuq
 from emuq.errors import InputError, MissingExtra
 
-COMMANDS = ("demo", "envs", "train", "evaluate", "live", "reproduce", "report")
-STEPPING = ("demo", "train", "evaluate", "live")  # with an agent in this very process
+COMMANDS = ("demo", "envs", "train", "evaluate", "live", "sweep", "reproduce", "report")
+STEPPING = ("demo", "train", "evaluate", "live", "sweep")  # with an agent in this very process
 
 
 class Formatter(argparse.ArgumentDefaultsHelpFormatter):

@@ -29,10 +29,11 @@ class LearningWarning(UserWarning):
 
 
 class MissingExtra(ImportError):
-    """An optional part is not installed. Its message names the extra to install."""
+    """An optional part is not installed. Its message says how to install it: by its extra, as a rule."""
 
-    def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed: pip install 'emuq[{extra}]'")
+    def __init__(self, package: str, extra: str, how: str | None = None) -> None:
+        how = how or f"pip install 'emuq[{extra}]'"
+        super().__init__(f"{package} is not installed: {how}")
 
 
 def quoted(value: Any) -> str:

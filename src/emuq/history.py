@@ -16,6 +16,7 @@ class Episode(NamedTuple):
         goal: Whether it reached the goal.
         kappa: The weight of exploration as it began.
         steps: Steps of the environment since the agent was made, with this episode's.
+        missed: Steps in which the agent's command came too late; None where there was no deadline.
 
     Examples:
         >>> agent.history[-1].goal
@@ -27,6 +28,10 @@ class Episode(NamedTuple):
     goal: bool
     kappa: float
     steps: int
+    missed: int | None = None
+
+
+_NAMES = ("return", *Episode._fields[1:])
 
 
 class History(Sequence[Episode]):
@@ -50,14 +55,16 @@ class History(Sequence[Episode]):
         self._episodes.append(episode)
 
     def to_dict(self) -> dict[str, list]:
-        """Columns `return`, `length`, `goal`, `kappa`, `steps`."""
+        """Columns `return`, `length`, `goal`, `kappa`, `steps`; and `missed`, where there was a deadline."""
         columns = zip(*self._episodes, strict=True) if self._episodes else ([],) * len(Episode._fields)
-        names = ["return", *Episode._fields[1:]]
-        return {name: list(column) for name, column in zip(names, columns, strict=True)}
+        found = {name: list(column) for name, column in zip(_NAMES, columns, strict=True)}
+        if all(missed is None for missed in found["missed"]):
+            del found["missed"]
+        return found
 
     @classmethod
     def from_dict(cls, columns: dict[str, list]) -> History:
-        names = ["return", *Episode._fields[1:]]
+        names = [name for name in _NAMES if name != "missed" or name in columns]
         return cls([Episode(*row) for row in zip(*(columns[name] for name in names), strict=True)])
 
     def to_json(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from importlib.util import find_spec
 from types import TracebackType
@@ -14,16 +15,18 @@ from emuq.history import Episode
 
 LINE_SECONDS = 10.0
 BAR_SECONDS = 0.1
+FIRST_REMARK = 5  # episodes after which there is a line about the agent; the next ones after twice as many
 COMPILING = "compiling, once: the steps after it are quick"
 
 
 class Display(Protocol):
-    """`seconds` between two updates at least; `show` an update, `say` something besides."""
+    """`seconds` between two updates at least; `show` an update, `say` for now, `note` a line that stays."""
 
     seconds: float
 
     def show(self, done: int, text: str) -> None: ...
     def say(self, text: str) -> None: ...
+    def note(self, text: str) -> None: ...
     def close(self) -> None: ...
 
 
@@ -46,6 +49,9 @@ class Bar:
     def say(self, text: str) -> None:
         self._bar.update(self._task, description=text)
 
+    def note(self, text: str) -> None:
+        self._bar.console.print(text, highlight=False)
+
     def close(self) -> None:
         self._bar.stop()
 
@@ -60,6 +66,8 @@ class Lines:
 
     def say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
+
+    note = say
 
     def close(self) -> None:
         pass
@@ -82,6 +90,7 @@ class Progress:
         self._steps = self._goals = self._episodes = 0
         self._total, self._unit = (episodes, "episode") if episodes is not None else (steps, "step")
         self._shown, self._next, self._latest = shown, 0.0, ""
+        self._remarked = FIRST_REMARK
         self._open = ExitStack()
 
     def __enter__(self) -> Progress:
@@ -101,11 +110,16 @@ class Progress:
         self._steps += 1
         self._update()
 
-    def episode(self, episode: Episode) -> None:
+    def episode(self, episode: Episode, remark: Callable[[], str | None] = lambda: None) -> None:
+        """An episode is over. Now and then there is a line about the agent, which `remark` makes."""
         self._episodes += 1
         self._goals += episode.goal
         self._latest = f"  return {episode.total_return:+.2f}  kappa {episode.kappa:.3g}  goals {self._goals}"
         self._update()
+        if self._display is not None and self._episodes == self._remarked:
+            self._remarked *= 2  # its cost grows with the data
+            if text := remark():
+                self._display.note(text)
 
     def _update(self) -> None:
         if self._display is None or (now := time.monotonic()) < self._next:

@@ -10,7 +10,9 @@ import abc
 import copy
 import io
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import Any, BinaryIO, ClassVar, Self
 
 import gymnasium as gym
@@ -19,16 +21,18 @@ import numpy as np
 from emuq import checkpoint
 from emuq.agents import saved, summary
 from emuq.agents.copies import Copies
+from emuq.agents.deadline import deadline_of
 from emuq.agents.doubts import Doubts
 from emuq.agents.episodes import Callback, Transition, UnderWay, as_callback, reset_seed, rollout
 from emuq.agents.interrupts import Interrupts
+from emuq.agents.limits import Limits
 from emuq.agents.readings import is_batch, observation_of
 from emuq.agents.spaces import EnvLike, Spaces, as_env, spaces_of
 from emuq.agents.vector import Beside, Together
 from emuq.agents.walk import Walk
 from emuq.errors import InputError, quoted
 from emuq.history import Episode, History
-from emuq.kappa import Controller, as_controller, from_json
+from emuq.kappa import Controller, Outcome, as_controller, from_json
 from emuq.kappa.protocol import check_weight, check_whole
 from emuq.progress import Progress
 
@@ -54,7 +58,9 @@ class Agent(abc.ABC):
     name: ClassVar[str]
     takes_copies: ClassVar[bool] = False  # it has `_beside`
     any_units: ClassVar[bool] = False  # kappa U is weighed in units of Q
+    any_action: ClassVar[bool] = False  # it learns from actions that it did not choose
     may_be_nan: ClassVar[tuple[str, ...]] = ()  # names of arrays in which NaN stands for "none yet"
+    may_be_large: ClassVar[tuple[str, ...]] = ()  # names of counts that no number of rows bounds
 
     def __init__(self, env: EnvLike, *, seed: int, kappa: float | Controller, options: dict) -> None:
         if not isinstance(seed, int | np.integer) or seed < 0:
@@ -69,6 +75,7 @@ class Agent(abc.ABC):
         self.options = options
         self._under_way: UnderWay | None = None
         self._doubts = Doubts()
+        self.limits: Limits | None = None  # of how fast a command may change
         self.kappa = kappa
 
     # What an agent fills in -------------------------------------------------------------------------
@@ -147,6 +154,8 @@ class Agent(abc.ABC):
         callback: Callback | Sequence[Callback] | None = None,
         progress: bool = True,
         env: gym.Env | gym.vector.VectorEnv | str | None = None,
+        deadline: float | None = None,
+        safe_action: Any = None,
     ) -> History:
         """Learn for so many episodes or steps. It may be called again, and goes on.
 
@@ -164,6 +173,10 @@ class Agent(abc.ABC):
                 returns False stops learning.
             progress: Whether to show how far it is, on stderr.
             env: Another environment than the agent's own, with the same spaces.
+            deadline: Seconds within which a step's command must follow on its observation. Where it does not,
+                the last command is sent again, the agent learns from that as soon as it can, and the history
+                counts it (`missed`). None: the environment waits for the agent.
+            safe_action: What to send instead of the last command.
 
         Returns:
             The episodes of this call; `agent.history` has all.
@@ -188,21 +201,76 @@ class Agent(abc.ABC):
             check_whole(name, number, 1)
         if until not in (None, "goal"):
             raise InputError(f"until is {until!r}: expected None or 'goal'")
+        timing = deadline_of(self, deadline, safe_action)
+        if isinstance(where, Copies):
+            beside = self.options.get("planning") == "beside"
+            given = {"deadline is given": timing is not None, "action_rate is given": self.limits is not None}
+            for what, found in {**given, "planning is 'beside'": beside}.items():
+                if found:
+                    raise InputError(f"{what} where copies step together: expected a single environment")
         steps = total_timesteps if steps is None else steps
         done, first = 0, len(self.history)
-        with Progress(progress, episodes=episodes, steps=steps) as bar, Interrupts() as ears:
+        with Progress(progress, episodes=episodes, steps=steps) as bar, Interrupts() as ears, self._settled():
+            ears.during(self.warmup)
             if isinstance(where, Copies):
                 Together(self, where, tell, bar, ears).learn(episodes, steps, until)
                 return self.history[first:]
-            episode = Walk(self, where, tell, bar, ears).episode
-            while (episodes is None or len(self.history) - first < episodes) and (
-                steps is None or done < steps
-            ):
-                row, go_on = episode(None if steps is None else steps - done)
-                done += row.length
-                if not go_on or (until == "goal" and row.goal):
-                    break
+            with closing(Walk(self, where, tell, bar, ears, timing)) as walk:
+                while (episodes is None or len(self.history) - first < episodes) and (
+                    steps is None or done < steps
+                ):
+                    row, go_on = walk.episode(None if steps is None else steps - done)
+                    done += row.length
+                    if not go_on or (until == "goal" and row.goal):
+                        break
         return self.history[first:]
+
+    @contextmanager
+    def _settled(self) -> Iterator[None]:
+        """However learning ends, nothing is under way after it."""
+        try:
+            yield
+        finally:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Learning stops for now: nothing is to be under way any more."""
+        return
+
+    def warmup(self) -> float:
+        """Compile all that the agent will ever call, from its spaces alone, before the first motion.
+
+        `learn` does it before its first reset. After it nothing compiles, whatever happens. What an agent of
+        the same options and the same kind of spaces has compiled in this process is not compiled again.
+
+        Returns:
+            The seconds it took.
+
+        Examples:
+            >>> agent.warmup() < 1.0                       # a table compiles nothing
+            True
+        """
+        began = time.perf_counter()
+        controller, count = self.controller, self.controller.test_episodes
+        if type(controller).__module__.startswith("emuq."):  # one of a user's own may have side effects
+            outcome = Outcome(0.0, False, np.full(count, np.nan) if count else None)
+            controller.value(controller.update(controller.init(), outcome))
+        self._warm()
+        return time.perf_counter() - began
+
+    def _warm(self) -> None:
+        """Call everything once that is compiled when it is called."""
+        return
+
+    @property
+    def moments(self) -> list[tuple[int, bool]]:
+        """When plans made beside the loop were taken over, where an agent makes such (`EMUQ`)."""
+        return []
+
+    @moments.setter
+    def moments(self, moments: list[tuple[int, bool]]) -> None:
+        """As a file has them."""
+        return
 
     @property
     def num_transitions(self) -> int:
@@ -255,9 +323,10 @@ class Agent(abc.ABC):
             10
         """
         check_whole("episodes", episodes, 0)
-        env, history, steps = self._environment(env), History(), 0
+        found, history, steps = self._environment(env), History(), 0
+        where = found if self.limits is None else self.limits.on(found)
         for i in range(int(episodes)):
-            total, length, goal = self._rollout(env, kappa, (seed, i))
+            total, length, goal = self._rollout(where, kappa, (seed, i))
             steps += length
             history.append(Episode(total, length, goal, kappa, steps))
         return history

@@ -59,10 +59,11 @@ class UnderWay:
 
     def __init__(self, kappa: float, steps: int) -> None:
         self.learned = self._latest = Episode(0.0, 0, False, kappa, steps)
+        self.missed: int | None = None  # deadlines; None: there was none
 
     def add(self, reward: float, goal: bool) -> None:
         """A step was made ..."""
-        total, length, _, kappa, steps = self.learned
+        total, length, _, kappa, steps, _ = self.learned
         self._latest = Episode(total + reward, length + 1, goal, kappa, steps + 1)
 
     def learn(self) -> None:
@@ -71,7 +72,8 @@ class UnderWay:
 
     def row(self, steps: int) -> Episode:
         """The row of an agent that has learned from so many steps: with the latest, or without."""
-        return self._latest if self._latest.steps == steps else self.learned
+        row = self._latest if self._latest.steps == steps else self.learned
+        return row._replace(missed=self.missed)
 
 
 class Event(NamedTuple):

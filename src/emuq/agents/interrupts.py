@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
 
-import gymnasium as gym
+from emuq.agents.readings import Environment
 
 Answer = TypeVar("Answer")
 
@@ -66,7 +66,7 @@ class Interrupts:
 class Heard:
     """An environment whose steps and resets Ctrl-C may end."""
 
-    def __init__(self, env: gym.Env, ears: Interrupts) -> None:
+    def __init__(self, env: Environment, ears: Interrupts) -> None:
         self._env, self._ears = env, ears
 
     def reset(self, *, seed: int) -> Any:

@@ -70,7 +70,7 @@ def init(options: Options, seed: int, state_dim: int, actions: Actions) -> tuple
     rng = np.random.default_rng([seed, 0])
     if options.basis == "random":
         features = random_fourier(
-            rng,
+            np.uint32(rng.integers(2**32)),
             options.features,
             state_dim,
             actions.dim,

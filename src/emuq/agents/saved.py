@@ -29,6 +29,7 @@ _COLUMNS = {
     "goal": np.dtype(bool),
     "kappa": np.dtype(float),
     "steps": np.dtype(np.int64),
+    "missed": np.dtype(np.int64),  # -1: there was no deadline; not in the file where there never was one
 }
 
 
@@ -36,8 +37,12 @@ def arrays_of(agent: Agent) -> dict[str, np.ndarray]:
     """All that an agent knows, checked: what is saved can be loaded."""
     state = {"agent": agent._get_state(), "controller": agent._controller_state}
     columns = agent.history.to_dict()
-    history = {name: np.asarray(columns[name], dtype) for name, dtype in _COLUMNS.items()}
+    if "missed" in columns:
+        columns["missed"] = [-1 if missed is None else missed for missed in columns["missed"]]
+    history = {name: np.asarray(columns[name], dtype) for name, dtype in _COLUMNS.items() if name in columns}
     arrays = checkpoint.flatten(state)
+    if agent.moments:
+        history["moments"] = np.asarray(agent.moments, np.int64)
     _check_finite(agent, arrays)
     return arrays | checkpoint.flatten({"history": history})
 
@@ -84,6 +89,9 @@ def restore(agent: Agent, file: Checkpoint) -> None:
     if same:
         agent._control(state["controller"])
     agent.history = _history(file)
+    if (found := file.declared.get("history.moments")) is not None:
+        rows = file.array("history.moments", Declared(np.dtype(np.int64), (found.shape[0], 2)))
+        agent.moments = [(int(count), bool(rests)) for count, rests in rows]
 
 
 def _tuples(value: Any) -> Any:
@@ -95,11 +103,15 @@ def _history(file: Checkpoint) -> History:
     columns = {}
     shape = file.declared["history.steps"].shape
     for name, dtype in _COLUMNS.items():
-        columns[name] = file.array(f"history.{name}", Declared(dtype, shape))
+        if name != "missed" or f"history.{name}" in file.declared:
+            columns[name] = file.array(f"history.{name}", Declared(dtype, shape))
     # Steps that rise take room in a file, so that a small one cannot have a history of any length.
     if len(shape) != 1 or np.any(columns["length"] < 1) or np.any(np.diff(columns["steps"], prepend=0) < 1):
         raise InputError("its history does not count up steps: the file was altered, use another copy")
-    return History([Episode(*row) for row in zip(*(c.tolist() for c in columns.values()), strict=True)])
+    rows = {name: column.tolist() for name, column in columns.items()}
+    if "missed" in rows:
+        rows["missed"] = [None if missed < 0 else missed for missed in rows["missed"]]
+    return History([Episode(*row) for row in zip(*rows.values(), strict=True)])
 
 
 def _check_finite(agent: Agent, arrays: dict[str, np.ndarray]) -> None:
@@ -113,7 +125,8 @@ def _check_counts(agent: Agent, arrays: dict[str, np.ndarray]) -> None:
     rows = max((array.shape[0] for array in arrays.values() if array.ndim), default=0)
     bounded = hasattr(agent, "trajectories")  # an agent that keeps all data
     for name, array in arrays.items():
-        if array.dtype.kind == "i" and (np.any(array < 0) or (bounded and not array.ndim and array > rows)):
+        most = np.inf if name.endswith(agent.may_be_large) else rows
+        if array.dtype.kind == "i" and (np.any(array < 0) or (bounded and not array.ndim and array > most)):
             raise InputError(
                 f"array {name!r} has {array.max() if bounded else array.min()}: expected a count from 0"
                 + (f" to {rows}" if bounded else "")

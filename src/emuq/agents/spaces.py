@@ -177,8 +177,8 @@ def to_unit(actions: Actions, action: Any) -> np.ndarray:
 
 
 def from_unit(actions: Actions, unit: np.ndarray) -> np.ndarray:
-    """Vectors in [0, 1] as actions of the environment's box."""
-    return actions.low + unit * (actions.high - actions.low)
+    """Vectors in [0, 1] as actions of the environment's box. Rounding takes none beyond it."""
+    return np.clip(actions.low + unit * (actions.high - actions.low), actions.low, actions.high)
 
 
 def from_index(actions: Actions, index: int, dtype: Any) -> Any:

@@ -20,6 +20,7 @@ from emuq.agents.copies import Copies
 from emuq.agents.episodes import Callback, Event, Transition
 from emuq.agents.interrupts import Interrupts
 from emuq.agents.readings import Step, looks_like_a_goal
+from emuq.agents.summary import remark
 from emuq.errors import InputError
 from emuq.history import Episode
 from emuq.kappa import Outcome
@@ -148,7 +149,7 @@ class Together:
         if not over:
             return None, go_on
         row = self._close(i, under)
-        self._bar.episode(row)
+        self._bar.episode(row, lambda: remark(self._agent))
         go_on = self._tell(Event("episode", agent, None, row)) and go_on
         agent._doubts.episode(agent)
         return row, go_on

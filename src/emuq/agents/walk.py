@@ -8,14 +8,17 @@ and what the history says agree at all times.
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import gymnasium as gym
 import numpy as np
 
 from emuq.agents import readings
+from emuq.agents.deadline import Deadline, InTime, InTurn
 from emuq.agents.episodes import Callback, Event, Transition, UnderWay
 from emuq.agents.interrupts import Heard, Interrupts
+from emuq.agents.summary import remark
 from emuq.history import Episode
 from emuq.kappa import Outcome, settles
 from emuq.progress import Progress
@@ -28,10 +31,18 @@ class Walk:
     """Episode after episode of one agent in one environment."""
 
     def __init__(
-        self, agent: Agent, env: gym.Env, callback: Callback | None, bar: Progress, ears: Interrupts
+        self,
+        agent: Agent,
+        env: gym.Env,
+        callback: Callback | None,
+        bar: Progress,
+        ears: Interrupts,
+        deadline: Deadline | None = None,
     ) -> None:
-        self._agent, self._env, self._bar = agent, Heard(env, ears), bar
-        self._callback, self._ears = callback, ears
+        self._limited = None if agent.limits is None else agent.limits.on(env)
+        self._agent, self._env, self._bar = agent, Heard(self._limited or env, ears), bar
+        self._callback, self._ears, self._deadline = callback, ears, deadline
+        self._thread = None if deadline is None else ThreadPoolExecutor(1, thread_name_prefix="emuq-learn")
         self._told = False  # the environment says whether its goal was reached
         self._whole = False  # the environment has ended the episode itself
 
@@ -46,7 +57,7 @@ class Walk:
             agent._under_way = None
             raise
         row = self._close(tested=True)
-        self._bar.episode(row)
+        self._bar.episode(row, lambda: remark(agent))
         go_on = self._tell(Event("episode", agent, None, row)) and go_on
         agent._doubts.episode(agent)
         return row, go_on
@@ -57,25 +68,41 @@ class Walk:
         under_way = agent._under_way = UnderWay(agent.kappa, agent.num_transitions)
         observation = readings.reset(env, space, agent._reset_seed(len(agent.history)))
         action, most, self._whole = agent._start(observation), -math.inf, False
-        while True:
-            step = readings.step(env, space, action, under_way.learned.steps + 1, most)
-            most, self._told = max(most, step.reward), step.told
-            self._whole = step.terminated or step.truncated
-            truncated = step.truncated or under_way.learned.length + 1 == limit
-            over = step.terminated or truncated
-            goal = over and step.goal
-            transition = Transition(
-                observation, action, step.reward, step.observation, step.terminated, truncated, goal
-            )
-            under_way.add(step.reward, goal)
-            action = agent._advance(transition)
-            under_way.learn()
-            agent._doubts.step(agent, step)
-            observation = step.observation
-            self._bar.step()
-            go_on = self._tell(Event("step", agent, transition))
-            if over or not go_on:
-                return go_on
+        before = made = under_way.learned.steps
+        answers = self._answers(under_way)
+        try:
+            while True:
+                step = readings.step(env, space, action, made + 1, most)
+                made += 1
+                most, self._told = max(most, step.reward), step.told
+                self._whole = step.terminated or step.truncated
+                truncated = step.truncated or made - before == limit
+                over = step.terminated or truncated
+                goal = over and step.goal
+                sent = action if self._limited is None else self._limited.sent
+                ends = step.terminated, truncated, goal
+                transition = Transition(observation, sent, step.reward, step.observation, *ends)
+                action = answers.answer(transition, step, over=over)
+                observation = step.observation
+                go_on = True
+                for seen, told in answers.learned():
+                    agent._doubts.step(agent, told)
+                    self._bar.step()
+                    go_on = self._tell(Event("step", agent, seen)) and go_on
+                if over or not go_on:
+                    return go_on
+        finally:
+            answers.close()
+
+    def _answers(self, under_way: UnderWay) -> InTurn | InTime:
+        if self._deadline is None or self._thread is None:
+            return InTurn(self._agent, under_way)
+        return InTime(self._agent, under_way, self._deadline, self._thread)
+
+    def close(self) -> None:
+        """No more episodes."""
+        if self._thread is not None:
+            self._thread.shutdown()
 
     def _tell(self, event: Event) -> bool:
         return self._callback is None or self._ears.during(self._callback, event) is not False

@@ -81,6 +81,10 @@ ENTRIES = (
         "Gymnasium's 300 states", 200, "Taxi-v4", "taxi:taxi",
     ),
     Entry(
+        "Furuta", "Box(5)", "Box(1)", "|angle from upright| < 0.25", "|arm's angle| > pi / 2",
+        "hanging, each number within 0.05", 500, "Furuta et al. (1992)", "furuta:furuta",
+    ),
+    Entry(
         "DeepSea", "Discrete(100)", "Discrete(2)", "right in the last cell", "none: the last row ends it",
         "the first cell", 500, "Osband et al. (2019)", "deep_sea:deep_sea",
     ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,9 @@ def assets() -> Path:
     """The folder of the arm's MJCF. dm_control is found, not imported: that would take seconds."""
     found = importlib.util.find_spec("dm_control")
     if found is None or not found.submodule_search_locations:
-        raise MissingExtra("dm_control", "mujoco")
+        # The extra leaves it out from Python 3.13 on, for want of a wheel of what dm_control asks for.
+        how = "pip install --no-deps dm_control" if sys.version_info >= (3, 13) else None
+        raise MissingExtra("dm_control", "mujoco", how)
     return Path(found.submodule_search_locations[0]) / "third_party" / "kinova"
 
 

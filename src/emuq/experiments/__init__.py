@@ -27,6 +27,7 @@ MODULES: tuple[str, ...] = (
     "hanging",
     "exploit",
     "field",
+    "foreign",
     "ablation",
     "views",
 )

@@ -11,7 +11,7 @@ the parts of many actions by two matrix products.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from emuq.errors import InputError
-from emuq.linear.frequencies import Kernel, Lengthscale, Sampling, draw
+from emuq.linear.frequencies import Kernel, Sampling, draw
+from emuq.linear.hashing import Word
 from emuq.linear.trigonometry import cos_sin
 
 
@@ -58,14 +59,14 @@ class Features:
 
 
 def random_fourier(
-    rng: np.random.Generator,
+    seed: Word,
     num_features: int,
     state_dim: int,
     action_dim: int,
     *,
     kernel: Kernel = "rbf",
-    state_lengthscale: Lengthscale = 1.0,
-    action_lengthscale: Lengthscale = 1.0,
+    state_lengthscale: Any = 1.0,
+    action_lengthscale: Any = 1.0,
     sampling: Sampling = "halton",
     mixture: float = 0.0,
 ) -> Features:
@@ -75,7 +76,7 @@ def random_fourier(
             f"num_features is {num_features}: expected an even number from 2 (cos and sin pairs)"
         )
     frequencies = draw(
-        rng,
+        seed,
         num_features // 2,
         state_dim,
         action_dim,
@@ -86,7 +87,7 @@ def random_fourier(
         mixture=mixture,
     )
     scale = float(np.sqrt(2 / num_features))
-    return Features(jnp.asarray(frequencies.state), jnp.asarray(frequencies.action), scale, sines=True)
+    return Features(frequencies.state, frequencies.action, scale, sines=True)
 
 
 def fourier_basis(order: int, state_dim: int, action_dim: int, *, limit: int = 100_000) -> Features:

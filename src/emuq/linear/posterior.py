@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from emuq.errors import InputError
@@ -36,11 +37,11 @@ class Blocked(NamedTuple):
     used: Int[Array, ""]
 
 
-def prior(num_features: int, prior_precision: float, targets: int = 1, dtype=None) -> Posterior:
+def prior(num_features: int, prior_precision: Scalar, targets: int = 1, dtype=None) -> Posterior:
     """S = I / alpha, m = 0."""
     if num_features < 1:
         raise InputError(f"num_features is {num_features}: expected a whole number from 1")
-    if not 0 < prior_precision < float("inf"):
+    if not isinstance(prior_precision, Tracer) and not 0 < prior_precision < float("inf"):
         raise InputError(f"prior_precision is {prior_precision}: expected a positive finite number")
     covariance = jnp.eye(num_features, dtype=dtype) / prior_precision
     return Posterior(covariance.astype(dtype), jnp.zeros((num_features, targets), dtype))

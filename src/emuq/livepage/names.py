@@ -17,6 +17,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "cos angle 1", "sin angle 1", "cos angle 2", "sin angle 2", "velocity 1", "velocity 2",
     ),
     "emuq/CartpoleSwingUp-v0": ("position", "velocity", "angle", "angular velocity"),
+    "emuq/Furuta-v0": ("cos angle", "sin angle", "arm", "velocity", "arm velocity"),
     "emuq/LunarLander-v0": (
         "x", "y", "x velocity", "y velocity", "angle", "angular velocity", "left leg down", "right leg down",
     ),

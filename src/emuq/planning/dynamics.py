@@ -1,6 +1,10 @@
 """A model of the environment: where an action leads, and what it pays, by Bayesian regression.
 
-    z' = z + Phi(z, a) W_s,    r = Phi(z, a) W_r,    W = (lambda I + Phi'Phi)^-1 Phi'y,    z = (s - m) / scale
+    (z' - z, r)(x) = B x + k(x, X) (K + nu I)^-1 (Y - B X),        x = (z, a),    z = (s - m) / scale
+
+A straight line B, and what it leaves over by a Gaussian process: k is the Matern 5/2 kernel, X are a few
+hundred transitions that stand for all, and nu is small, unless half of them foretell the rest better with a
+large one: such a number is noise.
 
 One step of a machine moves its state a little, and smoothly: a few hundred transitions are enough to predict
 it to a percent or better, while a value has edges that take thousands. So values are looked up where the
@@ -15,24 +19,28 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from emuq.linear.posterior import Scalar
 from emuq.planning import transitions
+from emuq.planning.kernels import matern
+from emuq.planning.selection import spread
 from emuq.planning.transitions import Transitions
 
-ROWS = 2048  # transitions that a model is fitted to, at most: evenly spaced in time, so that cost is bounded
-STATE_SCALE = 3.0  # the features' lengthscale over states, in standard deviations
-MIXTURE = 0.7  # each frequency has a scale of its own, within exp(+-MIXTURE) of that
-RIDGE = 1e-4  # lambda: noise is small, since most environments are simulated
+ROWS = 2048  # transitions that are looked at, at most: evenly spaced in time, so that cost is bounded
+KNOWN = 800  # transitions that the kernel is put on
+LENGTHSCALE = 4.0  # of the kernel, in standard deviations of a state, and in ranges of an action
+EXACT, NOISY = 1e-4, 1.0  # nu of what can be predicted (with less, single precision fails), and of noise
+RIDGE = 1e-4  # of the straight line
 LEAST = 1e-6  # a scale is at least this: a dimension that never changes is no division by zero
 
 
 class Model(NamedTuple):
     """What predicts a transition. All arrays are in single precision."""
 
-    frequencies: Float[Array, "j d"]  # of (z, a), a in [0, 1]
-    weights: Float[Array, "m o"]  # columns: the changes of z in units of `change`, then the reward
+    inputs: Float[Array, "n d"]  # X: (z, a), a in [0, 1]
+    coefficients: Float[Array, "n o"]  # columns: the changes of z in units of `change`, then the reward
+    line: Float[Array, "e o"]  # B, and in its last row the constant
     mean: Float[Array, " ds"]
     scale: Float[Array, " ds"]
     change: Float[Array, " ds"]
@@ -40,7 +48,7 @@ class Model(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The transitions that a model is fitted to: the rows of arrays, and which of them are data."""
+    """The transitions that are looked at: the rows of arrays, and which of them are data."""
 
     states: Float[Array, "r ds"]
     actions: Float[Array, "r da"]
@@ -51,23 +59,15 @@ class Sample(NamedTuple):
     returns: Float[Array, " r"]  # discounted, that were seen to follow; -inf where none was yet
 
 
-def draw_frequencies(
-    rng: np.random.Generator, number: int, state_dim: int, action_dim: int
-) -> Float[Array, "j d"]:
-    """Frequencies of an RBF kernel over standardised states and over actions in [0, 1]."""
-    scales = np.exp(rng.uniform(-MIXTURE, MIXTURE, (number, 1))) / STATE_SCALE
-    state = rng.standard_normal((number, state_dim)) * scales
-    return jnp.asarray(np.concatenate([state, rng.standard_normal((number, action_dim))], 1), jnp.float32)
-
-
-def empty(frequencies: Float[Array, "j d"], state_dim: int) -> Model:
+def empty(state_dim: int, action_dim: int) -> Model:
     """A model of no data: nothing moves, nothing pays."""
-    zeros = jnp.zeros(state_dim, jnp.float32)
-    weights = jnp.zeros((2 * frequencies.shape[0], state_dim + 1), jnp.float32)
-    return Model(frequencies, weights, zeros, zeros + 1, zeros + 1, jnp.zeros(2, jnp.float32))
+    low, d, o = jnp.float32, state_dim + action_dim, state_dim + 1
+    kernel = jnp.zeros((KNOWN, d), low), jnp.zeros((KNOWN, o), low), jnp.zeros((d + 1, o), low)
+    zeros = jnp.zeros(state_dim, low)
+    return Model(*kernel, zeros, zeros + 1, zeros + 1, jnp.zeros(2, low))
 
 
-def sample(data: Transitions, discount: float) -> Sample:
+def sample(data: Transitions, discount: Scalar) -> Sample:
     """All transitions, or `ROWS` of them at even distances."""
     number = min(ROWS, data.capacity)
     at = spread(number, data.count)
@@ -77,28 +77,63 @@ def sample(data: Transitions, discount: float) -> Sample:
     return Sample(*rows, mask=jnp.arange(number) < data.count, returns=seen)
 
 
-def spread(number: int, count: Int[Array, ""]) -> Int[Array, " n"]:
-    """`number` of `count` places, evenly: 0, 1, 2, ... where there are not more, and then places beyond."""
-    places = jnp.arange(number)
-    far = (places.astype(jnp.float64) * (count / number)).astype(places.dtype)
-    return jnp.where(count > number, far, places)
+def deviations(rows: Sample) -> Float[Array, "r ds"]:
+    """The rows' states in standard deviations."""
+    states = rows.states.astype(jnp.float64)
+    mean, scale = moments(states, rows.mask.astype(jnp.float64))
+    return ((states - mean) / scale).astype(jnp.float32)
 
 
-def fit(frequencies: Float[Array, "j d"], rows: Sample) -> Model:
-    """The model of these transitions. O(R M^2)."""
+def fit(rows: Sample, at: Int[Array, " n"], real: Bool[Array, " n"]) -> Model:
+    """The model of these transitions, with the kernel on those `at` places that are `real`. O(n^3)."""
     mask = rows.mask.astype(jnp.float64)
     states, following = rows.states.astype(jnp.float64), rows.following.astype(jnp.float64)
     mean, scale = moments(states, mask)
-    z, moved = (states - mean) / scale, (following - states) / scale
+    moved = (following - states) / scale
     _, change = moments(moved, mask)
-    goes_on = mask * ~rows.terminal
-    pay, spread = moments(rows.rewards.astype(jnp.float64)[:, None], goes_on)
-    phi = features(frequencies, z, rows.actions).astype(jnp.float64)
     # A step that ends an episode is taken to pay what others do: what the end itself is worth is told apart.
+    pay, spread = moments(rows.rewards.astype(jnp.float64)[:, None], mask * ~rows.terminal)
     rewards = jnp.where(rows.terminal[:, None], 0.0, (rows.rewards[:, None] - pay) / spread)
-    weights = regress(phi, jnp.concatenate([moved / change, rewards], axis=1), mask)
-    low = (x.astype(jnp.float32) for x in (weights, mean, scale, change, jnp.concatenate([pay, spread])))
-    return Model(frequencies, *low)
+    x = jnp.concatenate([(states - mean) / scale, rows.actions.astype(jnp.float64)], axis=1)
+    y = jnp.concatenate([moved / change, rewards], axis=1)
+    line = straight(x, y, mask)
+    x, left = x[at], jnp.where(real[:, None], y[at] - straight_line(line, x[at]), 0.0)
+    gram = matern(x, x, LENGTHSCALE)
+    coefficients = jnp.where(
+        is_noisy(gram, left, real), *(solve(gram, left, real, nu) for nu in (NOISY, EXACT))
+    )
+    found = x, coefficients, line, mean, scale, change, jnp.concatenate([pay, spread])
+    return Model(*(array.astype(jnp.float32) for array in found))
+
+
+def solve(
+    gram: Float[Array, "n n"], left: Float[Array, "n o"], real: Bool[Array, " n"], nugget: float
+) -> Float[Array, "n o"]:
+    """(K + nu I)^-1 (Y - B X) over the rows that are `real`, 0 in the others."""
+    both = real[:, None] & real[None, :]
+    known = jnp.where(both, gram, 0.0) + jnp.diag(jnp.where(real, nugget, 1.0))
+    factor = jnp.linalg.cholesky(known), True
+    return jax.scipy.linalg.cho_solve(factor, jnp.where(real[:, None], left, 0.0))
+
+
+def is_noisy(
+    gram: Float[Array, "n n"], left: Float[Array, "n o"], real: Bool[Array, " n"]
+) -> Bool[Array, " o"]:
+    """Which columns one half of the rows foretells to the other better if they are taken for noise.
+
+    By the median of the errors: a wall, where everything changes at once, is met seldom and is no noise.
+    """
+    half = len(real) // 2
+    place = jnp.arange(len(real)) // 2 % 2  # rows come in pairs, one far from others and one of a crowd
+    order = jnp.argsort(place, stable=True)
+    gram, left, real = gram[order][:, order], left[order], real[order]
+    known, others = real[:half], real[half:, None]
+
+    def error(nugget: float) -> Float[Array, " o"]:
+        told = gram[half:, :half] @ solve(gram[:half, :half], left[:half], known, nugget)
+        return jnp.nanmedian(jnp.where(others, jnp.abs(left[half:] - told), jnp.nan), axis=0)
+
+    return error(NOISY) < error(EXACT)  # not where there are no others: NaN is not less
 
 
 def moments(
@@ -110,36 +145,34 @@ def moments(
     return mean, jnp.maximum(jnp.sqrt(mask @ (x - mean) ** 2 / number), LEAST)
 
 
-def regress(
-    phi: Float[Array, "r m"], y: Float[Array, "r o"], mask: Float[Array, " r"]
-) -> Float[Array, "m o"]:
-    """(lambda I + Phi'Phi)^-1 Phi'y over the rows that count, in double precision. O(R M^2)."""
-    rows = phi * mask[:, None]
-    factor = jnp.linalg.cholesky(RIDGE * jnp.eye(phi.shape[1]) + rows.T @ rows)
-    return jax.scipy.linalg.cho_solve((factor, True), rows.T @ y)
+def straight(x: Float[Array, "r d"], y: Float[Array, "r o"], mask: Float[Array, " r"]) -> Float[Array, "e o"]:
+    """The straight line nearest to the rows that count, by least squares."""
+    rows = jnp.concatenate([x, jnp.ones((len(x), 1))], axis=1) * mask[:, None]
+    return jnp.linalg.solve(RIDGE * jnp.eye(rows.shape[1]) + rows.T @ rows, rows.T @ y)
 
 
-def features(
-    frequencies: Float[Array, "j d"], z: Float[Array, "*n ds"], actions: Float[Array, "*n da"]
-) -> Float[Array, "*n m"]:
-    """[cos, sin] of every frequency, of norm 1."""
-    low = jnp.float32
-    angle = jnp.concatenate([z.astype(low), actions.astype(low)], axis=-1) @ frequencies.T
-    norm = np.float32(frequencies.shape[0] ** -0.5)
-    return norm * jnp.concatenate([jnp.cos(angle), jnp.sin(angle)], axis=-1)
+def straight_line(line: Float[Array, "e o"], x: Float[Array, "n d"]) -> Float[Array, "n o"]:
+    """B x, with its constant."""
+    return x @ line[:-1] + line[-1]
 
 
 def predict(
-    model: Model, z: Float[Array, "*n ds"], actions: Float[Array, "*n da"]
-) -> tuple[Float[Array, "*n ds"], Float[Array, "*n"]]:
+    model: Model, z: Float[Array, "n ds"], actions: Float[Array, "n da"]
+) -> tuple[Float[Array, "n ds"], Float[Array, " n"]]:
     """z' and r of these actions at these states (standardised)."""
-    found = features(model.frequencies, z, actions) @ model.weights
-    return z + found[..., :-1] * model.change, model.reward[0] + found[..., -1] * model.reward[1]
+    x = jnp.concatenate([z, actions], axis=-1, dtype=jnp.float32)
+    found = straight_line(model.line, x) + matern(x, model.inputs, LENGTHSCALE) @ model.coefficients
+    return z + found[:, :-1] * model.change, model.reward[0] + found[:, -1] * model.reward[1]
 
 
 def standardised(model: Model, states: Float[Array, "*n ds"]) -> Float[Array, "*n ds"]:
     """z = (s - mean) / scale."""
     return (states.astype(jnp.float32) - model.mean) / model.scale
+
+
+def raw(model: Model, z: Float[Array, "*n ds"]) -> Float[Array, "*n ds"]:
+    """s = mean + scale z."""
+    return model.mean + model.scale * z
 
 
 def error(model: Model, rows: Sample) -> Float[Array, ""]:

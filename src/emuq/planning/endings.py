@@ -20,6 +20,7 @@ from jaxtyping import Array, Bool, Float
 
 from emuq.planning import dynamics
 from emuq.planning.dynamics import Model
+from emuq.planning.selection import spread
 from emuq.planning.transitions import Transitions
 
 ALL = 0.9  # the share of all endings that edges explain, to be believed,
@@ -58,7 +59,7 @@ def seen(model: Model, data: Transitions, number: int) -> Endings:
     """
     ended = data.terminal & (jnp.arange(data.capacity) < data.count)
     total = jnp.cumsum(ended)
-    rank = dynamics.spread(number, total[-1])
+    rank = spread(number, total[-1])
     at = jnp.minimum(jnp.searchsorted(total, rank + 1), data.capacity - 1)
     pay = dynamics.predict(model, dynamics.standardised(model, data.states[at]), data.actions[at])[1]
     states = dynamics.standardised(model, data.next_states[at])

@@ -17,20 +17,21 @@ from jaxtyping import Array, Bool, Float, Int
 
 from emuq.linear.expectation import Moments, angles, expected_variance, rounded
 from emuq.linear.features import Features, Part, combine, scores, state_part
+from emuq.linear.posterior import Scalar
 from emuq.planning import transitions
 from emuq.planning.transitions import Transitions
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What planning holds fixed: all of it static under `jit`."""
+    """What planning holds fixed: static under `jit`, but for numbers that differ in the runs of a batch."""
 
-    discount: float = 0.99  # of Q
-    exploration_discount: float | None = None  # of U, where it is another
+    discount: Scalar = 0.99  # of Q
+    exploration_discount: Scalar | None = None  # of U, where it is another
     improvements: int = 2  # policy improvements a plan
     sweeps: int = 60  # at most, for each improvement
     tolerance: float = 1e-4  # largest change of a weight at which sweeps stop
-    u_bounds: tuple[float, float] = (-100.0, 0.0)
+    u_bounds: tuple[Scalar, Scalar] = (-100.0, 0.0)
     q_policy: str = "own"  # Q bootstraps on argmax Q ("own") or on argmax Q + kappa U ("balanced", the paper)
     u_stops: bool = False  # U ends at a terminal transition too (its next state there is not used)
     reset_cost: int = 0  # steps without discovery that a reset is worth: U's price of ending an episode
@@ -39,7 +40,7 @@ class Rules:
     table: int = 8192  # transitions up to which features are kept in memory between sweeps
 
     @property
-    def u_discount(self) -> float:
+    def u_discount(self) -> Scalar:
         return self.discount if self.exploration_discount is None else self.exploration_discount
 
 
@@ -87,7 +88,7 @@ def in_units(kappa: Float[Array, ""], q_bounds: Float[Array, " 2"]) -> Float[Arr
 
 
 def widen(
-    bounds: Float[Array, " 2"], reward: Float[Array, ""], terminal: Bool[Array, ""], discount: float
+    bounds: Float[Array, " 2"], reward: Float[Array, ""], terminal: Bool[Array, ""], discount: Scalar
 ) -> Float[Array, " 2"]:
     """Bounds of Q that allow for one more reward: for ever, r / (1 - gamma), unless it ends the episode."""
     extreme = jnp.where(terminal, reward, reward / (1 - discount))
@@ -115,7 +116,7 @@ def exploration_rewards(
     features: Features,
     moments: Moments,
     form: Float[Array, "z z"],
-    max_variance: float,
+    max_variance: Scalar,
     data: Transitions,
     size: int,
 ) -> Float[Array, " n"]:

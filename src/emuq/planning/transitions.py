@@ -8,6 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from emuq.linear.posterior import Scalar
+
+STRETCH = 256  # rows
+
 
 class Transitions(NamedTuple):
     """Rows 0 to `count` - 1 are data, the rest is room. `terminal`: Q stops there (U goes on).
@@ -76,15 +80,33 @@ def gathered(
     return rows._replace(ended=jnp.where(inside, place == last, rows.ended))
 
 
-def returns(data: Transitions, discount: float) -> Float[Array, " n"]:
-    """G_i = r_i + gamma G_{i+1}, to the end of an episode that ended by itself; -inf where none did yet."""
+def returns(data: Transitions, discount: Scalar) -> Float[Array, " n"]:
+    """G_i = r_i + gamma G_{i+1}, to the end of an episode that ended by itself; -inf where none did yet.
 
-    def back(later, row):  # maps x -> factor * x + shift, composed from the last row to the first
-        return row[0] * later[0], row[0] * later[1] + row[1], row[0] * later[2] + row[2]
-
+    First within stretches of `STRETCH` rows, all of them at once, then from the last stretch to the first: as
+    quick as a scan in the form of a tree, and compiled in a tenth of its time.
+    """
     factor = discount * (1.0 - data.ended)
     rows = factor, data.rewards.astype(factor.dtype), data.terminal.astype(factor.dtype)
-    _, total, known = jax.lax.associative_scan(back, rows, reverse=True)
+    number = -(-data.capacity // STRETCH)
+    room = number * STRETCH - data.capacity
+    columns = tuple(jnp.pad(x, (0, room)).reshape(number, STRETCH).T for x in rows)
+
+    def within(later, row):  # maps x -> factor * x + shift, composed from the last row to the first
+        new = row[0] * later[0], row[0] * later[1] + row[1], row[0] * later[2] + row[2]
+        return new, new
+
+    nothing = jnp.ones(number, factor.dtype), jnp.zeros(number, factor.dtype), jnp.zeros(number, factor.dtype)
+    _, (product, total, known) = jax.lax.scan(within, nothing, columns, reverse=True)
+
+    def between(after, stretch):
+        return tuple(stretch[i] + stretch[0] * after[i - 1] for i in (1, 2)), after
+
+    zero = jnp.zeros((), factor.dtype), jnp.zeros((), factor.dtype)
+    _, after = jax.lax.scan(between, zero, (product[0], total[0], known[0]), reverse=True)
+    total, known = (
+        (x + product * then).T.ravel()[: data.capacity] for x, then in zip((total, known), after, strict=True)
+    )
     return jnp.where(known > 0, total, -jnp.inf)
 
 

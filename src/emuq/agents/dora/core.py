@@ -25,7 +25,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from emuq.agents.ties import argmax_by_bits, random_bits, scramble
+from emuq.agents.ties import argmax_by_bits
+from emuq.linear.hashing import random_bits, scramble
 from emuq.planning.targets import balance
 
 

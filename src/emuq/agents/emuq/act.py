@@ -19,9 +19,10 @@ from jaxtyping import Array, Float, Int
 
 from emuq.agents.emuq import trust
 from emuq.agents.emuq.state import State
-from emuq.agents.ties import argmax_by_uniform
+from emuq.agents.ties import argmax_by_bits
 from emuq.linear import posterior
 from emuq.linear.features import scores, state_part
+from emuq.linear.hashing import random_bits
 from emuq.planning import support
 from emuq.planning.support import Lookahead
 from emuq.planning.targets import balance, in_units
@@ -82,11 +83,7 @@ def values(state: State, observation: Float[Array, "n ds"], action: Float[Array,
 
 def _best(state: State, total: Float[Array, " k"]) -> Int[Array, ""]:
     """argmax; among equals a random one, drawn from the agent's key and the number of transitions."""
-
-    # A key for each transition, so that any loop over the same data acts the same.
-    def draw() -> Int[Array, ""]:
-        key = jax.random.fold_in(state.key, state.data.count)
-        return argmax_by_uniform(total, jax.random.uniform(key, total.shape))
-
-    # Drawing takes long, and ties are rare.
-    return jax.lax.cond(jnp.sum(total >= jnp.max(total)) > 1, draw, lambda: jnp.argmax(total))
+    word = jax.random.key_data(state.key)[-1]
+    # By the number of transitions, so that any loop over the same data acts the same.
+    bits = random_bits(word, state.data.count.astype(jnp.uint32), total.shape[0])
+    return argmax_by_bits(total, bits)

@@ -33,14 +33,18 @@ import jax
 import numpy as np
 
 from emuq.agents.base import Agent
-from emuq.agents.emuq import datasets, minari_file, portable, programs, ranges, schedule
+from emuq.agents.emuq import datasets, insight, minari_file, portable, programs, ranges, schedule, warming
+from emuq.agents.emuq.alongside import Alongside
+from emuq.agents.emuq.background import moments_of
 from emuq.agents.emuq.beside import EpisodesBeside
 from emuq.agents.emuq.exact import LARGEST, ExactRuntime, names_a_state
+from emuq.agents.emuq.insight import Insight
 from emuq.agents.emuq.options import Options, resolve
 from emuq.agents.emuq.runtime import Runtime
-from emuq.agents.emuq.state import draw_basis, init, no_lookahead, streams
+from emuq.agents.emuq.state import agent_key, choices_of
 from emuq.agents.episodes import Transition, check_finite
 from emuq.agents.flatten import Flat
+from emuq.agents.limits import Limits
 from emuq.agents.readings import is_batch
 from emuq.agents.spaces import (
     EnvLike,
@@ -75,6 +79,8 @@ class EMUQ(Agent):
     name: ClassVar[str] = "emuq"
     takes_copies: ClassVar[bool] = True
     any_units: ClassVar[bool] = True
+    may_be_large: ClassVar[tuple[str, ...]] = (".trust.steps",)  # where there is no goal, no length is late
+    any_action: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -86,6 +92,8 @@ class EMUQ(Agent):
         observation_bounds: tuple[Any, Any] | None = None,
         angles: Sequence[int] = (),
         exact: bool | int | None = None,
+        action_rate: Any = None,
+        planning: Any = "in step",
         **options: Any,
     ) -> None:
         """Make an agent for an environment (or its spaces).
@@ -103,6 +111,11 @@ class EMUQ(Agent):
             angles: The places of angles in the observation, each of which becomes its cosine and its sine.
             exact: True knows a state by its exact numbers, and nothing is learned from what is near; None
                 does so where there are at most 100,000 states, or observations are one-hot vectors.
+            action_rate: How far an action may change from one step to the next, in its own units: a number,
+                or one for each dimension. Commands are held to it before they are sent.
+            planning: "in step" plans between two steps, always at the same ones; "beside" in another thread,
+                while steps go on, and takes a plan over when it is made; the `moments` of an agent that
+                did so make its run again.
             **options: The fields of `emuq.agents.emuq.options.Options`, each replacing the preset's.
 
         Raises:
@@ -118,6 +131,9 @@ class EMUQ(Agent):
         if kappa is None:
             kappa = Automatic() if preset == "default" else 1.0
         super().__init__(env, seed=seed, kappa=kappa, options=given)
+        if action_rate is not None:
+            self.limits = Limits(self.action_space, action_rate)
+            self.options["action_rate"] = self.limits.rate.tolist()
         self.settings: Options = resolve(preset, options)
         scaling = flat_scaling_of(env, observation_bounds, self._flat)
         # Nothing is known of what lies outside a range that was learned.
@@ -138,19 +154,23 @@ class EMUQ(Agent):
         self._raw: ranges.Raw | None = None  # raw numbers, where a range has to be learned
         if scaling.learned is not None and self._exact is not True:
             self._raw = ranges.empty(self._runtime.capacity, self._scaling)
-        # How many transitions there were at the last plan, at the last look, as this episode began, and as
-        # features were last drawn.
-        self._planned = self._looked = self._began = self._drawn = 0
-        self._rewarded = False  # there is something to look ahead to (`schedule.is_worth_a_look`)
-        self._exploited = True  # kappa has been 0 since this episode began
+        self._course = schedule.Course()
+        self._next_plan = schedule.plan_after(self.settings, 0)
+        self._alongside: Alongside | None = None
+        if planning != "in step":
+            self.options["planning"] = "beside"
+            record = None if planning == "beside" else moments_of(planning)
+            if isinstance(self._runtime, Runtime):
+                self._alongside = Alongside(self, self._runtime, record)
 
-    def _smooth_runtime(self) -> Runtime:
+    def _smooth_runtime(self, capacity: int | None = None) -> Runtime:
+        """What an agent begins with; with this much room."""
+        options = self.settings if capacity is None else replace(self.settings, capacity=capacity)
+        choices = choices_of(self._actions, self.settings)
         with double():
-            rng, key = streams(self.seed)
-            basis = draw_basis(rng, self.settings, self._scaling.dim, self._actions)
+            state = programs.beginning(agent_key(self.seed), options, self._scaling.dim, choices)
             scale = programs.scales(self._scaling, self._actions)
-            lookahead = no_lookahead(self.seed, self.settings, self._scaling.dim, self._actions)
-            return Runtime(init(basis, lookahead, self.settings, key), scale, self.settings)
+            return Runtime(state, scale, choices, self.settings)
 
     def _may_be_exact(self, wanted: bool | int | None) -> bool | None:
         """Whether states are known by their numbers; None: the first observation decides."""
@@ -169,7 +189,7 @@ class EMUQ(Agent):
 
     def _become_exact(self, room: int) -> None:
         """Indicator features: numbers are taken as they are, and features never drawn again."""
-        self._exact, self._raw, self._visited = True, None, None
+        self._exact, self._raw, self._visited, self._alongside = True, None, None, None
         self.options["exact"] = room
         self.settings = replace(self.settings, fresh=False, hold=False, lookahead=0)
         self._scaling = Scaling(np.zeros(self._flat.dim), np.ones(self._flat.dim))
@@ -201,18 +221,23 @@ class EMUQ(Agent):
 
     def plan(self) -> None:
         """Plan now, on all data so far: refit, recompute exploration rewards, improve both policies."""
+        self._settle()
+        self._plan_now()
+
+    def _plan_now(self) -> None:
         with double():
             if self._raw is not None:
                 self._learn_ranges(self._raw)
             self._runtime.plan(self.kappa)
-        self._planned = self.num_transitions
+        self._course = self._course._replace(planned=self.num_transitions)
 
     def look(self) -> None:
         """Look ahead now, on all data so far: Q is what is found, from now on."""
         assert isinstance(self._runtime, Runtime)  # a table knows its values
+        self._settle()
         with double():
             self._runtime.look()
-        self._looked = self.num_transitions
+        self._course = self._course._replace(looked=self.num_transitions)
 
     def _learn_ranges(self, raw: ranges.Raw) -> bool:
         """Scale by the ranges seen so far, if they ask for it; a plan must follow."""
@@ -243,23 +268,58 @@ class EMUQ(Agent):
         q, u = np.asarray(self.whole_state().converged)
         return bool(q), bool(u)
 
+    def insight(self) -> Insight | None:
+        """How it is doing, in numbers (see `emuq.agents.emuq.insight`); None before its first step.
+
+        Examples:
+            >>> 0 <= agent.insight().left <= 1
+            True
+        """
+        return insight.of(self)
+
     @property
     def num_transitions(self) -> int:
         return self._runtime.count
 
     @property
     def exploration_range(self) -> float:
-        return -self.settings.rules.u_bounds[0]
+        return -float(self.settings.rules.u_bounds[0])
 
     @property
     def looked(self) -> int:
         """The number of transitions that the last look ahead saw."""
-        return self._looked
+        return self._course.looked
 
     @property
     def planned(self) -> int:
         """The number of transitions that the last plan saw."""
-        return self._planned
+        return self._course.planned
+
+    @property
+    def moments(self) -> list[tuple[int, bool]]:
+        """When plans made beside the loop were taken over: transitions so far, and whether between steps.
+
+        Examples:
+            >>> agent.moments                              # planned in step with the data
+            []
+        """
+        return [] if self._alongside is None else self._alongside.background.moments
+
+    @moments.setter
+    def moments(self, moments: list[tuple[int, bool]]) -> None:
+        if self._alongside is not None:
+            self._alongside.background.moments = moments
+
+    def _warm(self) -> None:
+        if isinstance(self._runtime, Runtime):
+            warming.warm(self, self._runtime.capacity)
+            if 2 * self._runtime.count >= self._runtime.capacity:
+                warming.warm(self, 2 * self._runtime.capacity)
+
+    def _settle(self) -> None:
+        if self._alongside is not None:
+            with double():
+                self._alongside.settle()
 
     def trajectories(self) -> list[np.ndarray]:
         """The states visited, in the environment's units, an array for each episode."""
@@ -287,7 +347,9 @@ class EMUQ(Agent):
         if dataset is not None and arrays:
             raise InputError("observe_dataset got a dataset and arrays: expected one of the two")
         episodes = datasets.rows_of(arrays) if dataset is None else datasets.episodes_of(dataset)
-        return datasets.replay(self, episodes)
+        number = datasets.replay(self, episodes)
+        self._settle()
+        return number
 
     def dataset(self) -> dict[str, np.ndarray]:
         """All transitions as arrays by name, as `observe_dataset` takes them (see `datasets.arrays_of`)."""
@@ -341,43 +403,52 @@ class EMUQ(Agent):
             self._exact = names_a_state(observed)
             if self._exact:
                 self._become_exact(256)
-        runtime, kappa, options = self._runtime, self.kappa, self.settings
-        self._exploited, self._began, self._drawn = True, runtime.count, runtime.count
+        self._course = schedule.begun(self._course, self._runtime.count)
         with double():
             if self._raw is not None:
                 self._raw = self._raw._replace(start=ranges.bounded(observed))
-                if self._learn_ranges(self._raw):
-                    self.plan()
-            if schedule.draw_is_due(options, kappa, self.history):
-                self._plan_on_new_features()
-            if isinstance(runtime, Runtime) and 0 < runtime.trial_at <= runtime.count:
-                self.look()  # what is tried is the newest there can be
-            index = runtime.begin(observed, kappa)
+                first = self._alongside is None or not self._runtime.count
+                if first and self._learn_ranges(self._raw):
+                    self._plan_now()
+            if self._alongside is not None:
+                self._alongside.repeat()
+            index = self._runtime.begin(observed, self.kappa)
         return self._action(index)
 
     def _advance(self, transition: Transition) -> Any:
         """A transition: observe, act, then fold, plan or look where that is due."""
         runtime, kappa, options = self._runtime, self.kappa, self.settings
+        if self._alongside is not None:
+            with double():
+                self._alongside.repeat()
         row = self._row(transition, kappa)
-        self._exploited = self._exploited and kappa == 0
-        worth = schedule.is_worth_a_look(transition.reward, transition.terminated)
-        self._rewarded = self._rewarded or bool(worth)
+        self._course = schedule.stepped(self._course, transition.reward, transition.terminated, kappa)
+        if isinstance(runtime, Runtime):
+            warming.prepare(self, runtime)
+        runtime.rewarded = self._course.rewarded
         with double():
-            index = runtime.step(row)  # observe, act
+            index = runtime.step(row) if self._alongside is None else self._alongside.step(row)
             if self._raw is not None:
                 self._keep_raw(self._raw, transition)
-            # At kappa = 0 nothing acts on plans: the next one is due as soon as exploration goes on.
-            if schedule.plan_is_due(options, runtime.count, self._planned) and (
-                kappa or not options.lookahead
-            ):
-                if schedule.draw_is_due_within(options, kappa, runtime.count - self._drawn):
+            if self._alongside is not None:
+                self._alongside.after(kappa)
+                return self._action(index)
+            count = runtime.count
+            may_plan = self._next_plan is not None and count >= self._next_plan
+            if may_plan:
+                self._next_plan = schedule.plan_after(options, count)
+            if may_plan and schedule.plans(options, kappa):
+                if schedule.draw_is_due(options, self._course, kappa, count):
                     self._plan_on_new_features()
                 else:
                     self.plan()
             elif schedule.fold_is_due(options, runtime.used):
                 runtime.fold()
-            due = self._rewarded and schedule.look_is_due(options, runtime.count, self._looked)
-            if due and isinstance(runtime, Runtime) and not runtime.proven:
+            if (
+                isinstance(runtime, Runtime)
+                and schedule.may_look(options, count)
+                and schedule.look_is_due(self._course, count, runtime.proven, runtime.trial_at)
+            ):
                 self.look()
         return self._action(index)
 
@@ -388,22 +459,21 @@ class EMUQ(Agent):
     def _finish(self, episode: Episode, *, whole: bool) -> None:
         """An episode is over: its policy is judged by it, if kappa was 0 throughout and nothing cut it."""
         with double():
-            self._runtime.finish(episode.goal, episode.total_return, self._exploited and whole)
-        if self.settings.plan_at_end and self._planned < self.num_transitions:
+            self._runtime.finish(episode.goal, episode.total_return, self._course.exploited and whole)
+        if self.settings.plan_at_end and self._course.planned < self.num_transitions:
             self.plan()
 
     def _beside(self) -> EpisodesBeside:
         return EpisodesBeside(self)
 
     def _plan_on_new_features(self) -> None:
-        """Other features, and a plan on them: for an episode that begins, or in the middle of a long one."""
-        count = self.num_transitions
-        which = self.seed, self.history, count - self._began
+        """New features, and a plan on them: for an episode that has begun, or goes on for long."""
+        assert isinstance(self._runtime, Runtime)  # a table has no features
         if self._raw is not None:
             self._learn_ranges(self._raw)
-        basis = schedule.draw_features(*which, self.settings, self._scaling.dim, self._actions)
-        self._runtime.plan(self.kappa, basis)
-        self._planned = self._drawn = count
+        self._runtime.plan_anew(self.kappa, len(self.history))
+        count = self.num_transitions
+        self._course = self._course._replace(planned=count, drawn=count)
 
     def _greedy(self, observation: Any, kappa: float) -> Any:
         with double():
@@ -421,36 +491,38 @@ class EMUQ(Agent):
         return visited.doubt(self._scaling, self._flat)
 
     def _get_state(self) -> Any:
+        self._settle()
         state, runtime = self.whole_state(), self._runtime
         if isinstance(runtime, ExactRuntime):
             self.options["exact"] = runtime.capacity
             return {"exact": state}
         self.options["capacity"] = runtime.capacity  # so that a file is loaded into as much room
-        counts = {
-            "count": runtime.count,
-            "used": runtime.used,
-            "planned": self._planned,
-            "looked": self._looked,
-        }
+        counts = {"count": runtime.count, "used": runtime.used}
+        counts |= {name: getattr(self._course, name) for name in ("planned", "looked", "drawn")}
         raw = {} if self._raw is None else {"raw": ranges.sized(self._raw, runtime.capacity)}
         return {"core": state, **raw, **{name: np.int64(value) for name, value in counts.items()}}
 
     def _set_state(self, state: Any) -> None:
         if isinstance(self._runtime, ExactRuntime):
             self._runtime.replace(state["exact"])
-            self._planned = int(state["exact"].counts[3])
+            self._resume(planned=int(state["exact"].counts[3]))
             return
         if self._raw is not None:
             raw = ranges.Raw(*(np.array(rows) for rows in state["raw"]))
             self._raw, self._scaling = raw, self._scaling._replace(low=raw.low, width=raw.width)
             self._runtime.rescale(state["core"], programs.scales(self._scaling, self._actions))
         self._runtime.replace(state["core"])
-        counts = (int(state[name]) for name in ("count", "used", "planned", "looked"))
-        self._runtime.count, self._runtime.used, self._planned, self._looked = counts
-        self._runtime.looked = self._looked > 0
+        self._runtime.count, self._runtime.used = int(state["count"]), int(state["used"])
+        self._runtime.looked = int(state["looked"]) > 0
         data = state["core"].data
         rewards, ended = (np.asarray(rows)[: self._runtime.count] for rows in (data.rewards, data.terminal))
-        self._rewarded = bool(np.any(schedule.is_worth_a_look(rewards, ended)))
+        counts = {name: int(state[name]) for name in ("planned", "looked", "drawn")}
+        self._resume(rewarded=bool(np.any(schedule.is_worth_a_look(rewards, ended))), **counts)
+
+    def _resume(self, **known: Any) -> None:
+        self._course = schedule.Course(**known)
+        self._runtime.rewarded = self._course.rewarded
+        self._next_plan = schedule.plan_after(self.settings, self.num_transitions)
 
     # What comes in, and what goes out -------------------------------------------------------------------
 

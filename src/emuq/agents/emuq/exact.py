@@ -26,6 +26,7 @@ class ExactRuntime:
         self._candidates = {row.tobytes(): i for i, row in enumerate(actions.candidates)}
         self._seed = seed
         self.used = 0
+        self.rewarded = False  # which is the same to a table
         self.apart = False  # rows of several episodes come mixed, which is the same to a table
         self.replace(empty(dim, self._number, room))
 
@@ -140,7 +141,7 @@ class ExactRuntime:
         table.q[place] += gain * (target_q - table.q[place])
         table.u[place] += gain * (target_u - table.u[place])
 
-    def plan(self, kappa: float, bases: Any = None) -> None:
+    def plan(self, kappa: float) -> None:
         """Plan on all data."""
         self._table = planned(self._table, self._number, kappa, self._options)
         self.used = 0

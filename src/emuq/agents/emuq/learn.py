@@ -26,6 +26,8 @@ from emuq.linear.features import Part, combine, scores, state_part
 from emuq.planning import transitions
 from emuq.planning.targets import balance, in_units, restart, widen
 
+ROUNDED = 1e-5  # an exploration reward so near to 0 is 0: single precision knows it no better
+
 
 def begin(state: State, observation: Float[Array, " ds"], leads: Bool[Array, ""] | bool = True) -> State:
     """An episode begins here, with a policy of its own if it `leads`."""
@@ -102,7 +104,10 @@ def _exploration_reward(
     z = angles(basis.moments, part).astype(state.form.dtype)
     waiting = expectation.sampled_reduction(projections, basis.node_weights)
     expected = expected_variance(state.form, z).astype(waiting.dtype) - waiting
-    return jnp.clip(expected * options.prior_precision / basis.features.norm, 0.0, 1.0) - 1.0
+    reward = jnp.clip(expected * options.prior_precision / basis.features.norm, 0.0, 1.0) - 1.0
+    # The first transition leads to a state of which nothing is known. Were its reward not 0 but what is
+    # rounded, all actions would differ by that, and the next one be another on every machine.
+    return jnp.where(reward > -ROUNDED, 0.0, reward)
 
 
 def finish(

@@ -5,9 +5,10 @@ Each option's comment says what happens when it is turned on, or up.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -91,9 +92,17 @@ class Options:
             if getattr(self, name) not in known:
                 raise InputError(f"{name} is {getattr(self, name)!r}: expected one of {', '.join(known)}")
 
+    def at(self, numbers: dict[str, Any]) -> Options:
+        """The same with some numbers that are traced: values to compute with, no key of a program."""
+        found = copy.copy(self)
+        for name, value in numbers.items():
+            object.__setattr__(found, name, value)
+        return found
+
     @property
     def rules(self) -> Rules:
         """What planning needs. U lies in [-1 / (1 - gamma), 0], since r^e does in [-1, 0]."""
+        later = self.discount if self.exploration_discount is None else self.exploration_discount
         return Rules(
             discount=self.discount,
             improvements=self.improvements,
@@ -101,7 +110,7 @@ class Options:
             table=self.table,
             tolerance=self.tolerance,
             exploration_discount=self.exploration_discount,
-            u_bounds=(-1.0 / (1.0 - (self.exploration_discount or self.discount)), 0.0),
+            u_bounds=(-1.0 / (1.0 - later), 0.0),
             q_policy=self.q_policy,
             u_stops=self.exploration_end == "zero",
             reset_cost=self.reset_cost,

@@ -3,24 +3,28 @@
     plan    S = (alpha I + beta Phi'Phi)^-1, r^e of every transition, then policy iteration for Q and for U
     look    a model of the dynamics, and with it the value of the states that were visited
 
-and the first on other features, onto which the old values are regressed before (`transfer`). A draw of the
+and the first on new features, onto which the old values are regressed before (`plan_anew`). A draw of the
 features may be an unlucky one: what it cannot tell apart is never explored, however long an agent tries. All
 that an agent knows is in its transitions, so that another draw costs one pass over them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from emuq.agents.emuq import relevance
 from emuq.agents.emuq.options import Options
-from emuq.agents.emuq.state import Basis, State, init
+from emuq.agents.emuq.state import Basis, Choices, State, draw_basis, draw_word
 from emuq.linear import posterior
 from emuq.linear.expectation import quadratic_form
 from emuq.linear.posterior import Blocked
 from emuq.planning import support, transitions
 from emuq.planning.iteration import policy_iteration
+from emuq.planning.support import Lookahead
 from emuq.planning.targets import exploration_rewards, in_units, num_chunks
 
 FEW = 64  # new transitions that a plan adds to S without a factorisation
@@ -67,9 +71,29 @@ def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
     )
 
 
-def look(state: State, options: Options) -> State:
-    """What to exploit with: a model of all data, and the value of the states that were visited."""
-    return state._replace(lookahead=support.plan(state.lookahead, state.data, options.discount))
+def plan_anew(
+    state: State, choices: Choices, kappa: Float[Array, ""], episodes: Int[Array, ""], options: Options
+) -> State:
+    """A plan on new features, after so many episodes."""
+    return plan(transfer(state, redrawn(state, choices, episodes, options), options), kappa, options)
+
+
+def redrawn(state: State, choices: Choices, episodes: Int[Array, ""], options: Options) -> Basis:
+    """Features to explore on, which begin fine and zoom out: by the agent's key, at this many transitions.
+
+    They hardly vary along numbers of an observation that are noise.
+    """
+    wider = 2.0 ** jnp.minimum(episodes, options.zoom) * relevance.blur(state.data)
+    seed = draw_word(state.key, state.data.count)
+    return draw_basis(seed, options, state.data.states.shape[1], choices, wider)
+
+
+def look(state: State, options: Options, ahead: Callable[..., Lookahead] = support.plan) -> State:
+    """What to exploit with: a model of all data, and the value of the states that were visited.
+
+    `ahead` may be that plan compiled: it depends on no other option and on no features.
+    """
+    return state._replace(lookahead=ahead(state.lookahead, state.data, options.discount))
 
 
 def refit(state: State, options: Options) -> tuple[Float[Array, "m m"], Float[Array, "m m"]]:
@@ -112,7 +136,10 @@ def _new_rows(state: State, i: Int[Array, ""], size: int) -> Float[Array, "n m"]
 
 
 def transfer(state: State, new: Basis, options: Options) -> State:
-    """m_new = beta S_new Phi_new'(Phi_old m_old): the same data and values on new features. O(N M^2)."""
+    """m_new = beta S_new Phi_new'(Phi_old m_old): the same data and values on new features. O(N M^2).
+
+    S_0 and what waits are those of the old features: a plan must follow.
+    """
     size, m = options.rules.chunk, new.features.num_features
     old, weights = state.basis.features, state.blocked.weights
 
@@ -125,15 +152,11 @@ def transfer(state: State, new: Basis, options: Options) -> State:
     zero = jnp.zeros((m, m)), jnp.zeros((m, weights.shape[1]))
     gram, moments = jax.lax.fori_loop(0, num_chunks(state.data, size), add, zero)
     covariance = posterior.covariance(gram, options.prior_precision, options.noise_precision)
-    empty = init(new, state.lookahead, options, state.key)
-    blocked = empty.blocked._replace(weights=options.noise_precision * covariance @ moments)
-    return empty._replace(
+    blocked = state.blocked._replace(weights=options.noise_precision * covariance @ moments)
+    return state._replace(
+        basis=new,
         blocked=blocked,
         gram=gram,
         covariance=covariance,
         counted=state.data.count,
-        data=state.data,
-        q_bounds=state.q_bounds,
-        start=state.start,
-        trust=state.trust,
     )

@@ -17,6 +17,7 @@ from emuq.agents.emuq.exact import ExactRuntime
 from emuq.agents.emuq.state import State
 from emuq.agents.emuq.table import Table
 from emuq.planning.support import Lookahead
+from emuq.precision import double
 
 if TYPE_CHECKING:
     from emuq.agents.emuq.agent import EMUQ
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 def export(agent: EMUQ, path: str | os.PathLike) -> None:
     """What kappa = 0 does."""
-    state: Any = agent.whole_state()
     general: dict[str, Any] = {
         "actions": np.array(agent._choices),
         "angles": np.array(sorted(agent._flat.angles), np.int64),
@@ -33,11 +33,11 @@ def export(agent: EMUQ, path: str | os.PathLike) -> None:
         "clip": agent._scaling.clip,
     }
     if isinstance(agent._runtime, ExactRuntime):
-        found = _of_table(state, len(general["actions"]))
-    elif agent.looked:
-        found = _of_lookahead(trust.best(state.trust, state.lookahead))
+        found = _of_table(agent.whole_state(), len(general["actions"]))
     else:
-        found = _of_weights(state)
+        with double():
+            state, looks = agent._runtime.known()
+            found = _of_lookahead(trust.best(state.trust, state.lookahead)) if looks else _of_weights(state)
     np.savez(path, **general, **found)
 
 
@@ -50,8 +50,9 @@ def _of_table(table: Table, actions: int) -> dict[str, Any]:
 def _of_lookahead(policy: Lookahead) -> dict[str, Any]:
     model, edges = policy.model, policy.edges
     arrays = {
-        "frequencies": model.frequencies,
-        "weights": model.weights,
+        "inputs": model.inputs,
+        "model": model.coefficients,
+        "line": model.line,
         "mean": model.mean,
         "scale": model.scale,
         "change": model.change,

@@ -23,17 +23,24 @@ from jaxtyping import Array, Float
 
 from emuq.agents.emuq import act, learn, trust
 from emuq.agents.emuq import plan as planning
+from emuq.agents.emuq import state as states
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.state import Basis, State
 from emuq.agents.emuq.trust import Trust
 from emuq.agents.spaces import Actions, Scaling
 from emuq.linear.expectation import quadratic_form
 from emuq.linear.posterior import Blocked
-from emuq.planning import transitions
+from emuq.planning import support, transitions
 from emuq.planning.support import Lookahead
 from emuq.planning.transitions import Transitions
 
 EXTRA = 4  # the numbers at the end of a row: terminal, kappa, used, count
+USED = -2  # the place of `used`
+
+
+# A program that runs beside the loop keeps to its own thread: the threads that XLA would share its work with
+# are those that a step needs.
+ALONE = {"xla_cpu_multi_thread_eigen": False}
 
 
 # What a step changes, and what it reads -------------------------------------------------------------------
@@ -120,6 +127,16 @@ def _step(
     row: jax.Array,
     policy: Lookahead | None,
 ) -> tuple[Moving, jax.Array]:
+    state, transition, kappa = _at(unpack, moving, reading, scale, row)
+    state = learn.update(state, *transition, kappa, options)
+    state = state._replace(data=state.data._replace(count=state.data.count + 1))
+    return split(state)[0], act.act_on(state, policy, transition[3], kappa)
+
+
+def _at(
+    unpack: Callable[[Array], Small], moving: Moving, reading: Reading, scale: jax.Array, row: jax.Array
+) -> tuple[State, tuple[Array, Array, Array, Array, Array], Array]:
+    """The state as a step sees it, the transition, and kappa."""
     basis, start = unpack(reading.small)
     dims = basis.features.state_frequencies.shape[1], basis.features.action_frequencies.shape[1]
     transition, (kappa, used, count) = _parts(scale, row, *dims)
@@ -135,9 +152,24 @@ def _step(
         key=jax.random.wrap_key_data(reading.key),
         **dict.fromkeys(("gram", "covariance", "counted", "lookahead", "trust", "converged")),  # type: ignore[arg-type]
     )
-    state = learn.update(state, *transition, kappa, options)
-    state = state._replace(data=data._replace(count=data.count + 1))
-    return split(state)[0], act.act_on(state, policy, transition[3], kappa)
+    return state, transition, kappa
+
+
+@cache
+def follow(unpack: Callable[[Array], Small], options: Options) -> Callable[..., Moving]:
+    """follow(moving, reading, scale, rows, starts, number) -> moving: learn from the first `number` rows.
+
+    As that many steps, but that no action is chosen; each row's episode has a start of its own.
+    """
+
+    def rows_of(moving: Moving, reading: Reading, scale: Array, rows: Array, starts: Array, number: Array):
+        def one(i: Array, moving: Moving) -> Moving:
+            state, transition, kappa = _at(unpack, moving, reading, scale, rows[i])
+            return split(learn.update(state._replace(start=starts[i]), *transition, kappa, options))[0]
+
+        return jax.lax.fori_loop(0, number, one, moving)
+
+    return jax.jit(rows_of, compiler_options=ALONE)
 
 
 def scales(scaling: Scaling, actions: Actions) -> np.ndarray:
@@ -193,8 +225,7 @@ def move_up(rows: Float[Array, "b m"]) -> tuple[Float[Array, "b m"], Float[Array
     return jnp.concatenate([newer, jnp.zeros_like(newer)]), jnp.copy(newer)
 
 
-@partial(jax.jit, donate_argnums=0)
-def store(
+def _store(
     data: Transitions, scale: jax.Array, rows: jax.Array, number: jax.Array, apart: jax.Array
 ) -> Transitions:
     """The first `number` rows among the data; `apart`: each as if an episode were over after it."""
@@ -206,8 +237,7 @@ def store(
     return jax.lax.fori_loop(0, number, one, data)
 
 
-@partial(jax.jit, static_argnames="looks", donate_argnums=0)
-def begin(
+def _begin(
     state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, leads: Array, looks: bool
 ) -> tuple[State, jax.Array]:
     """An episode's first action."""
@@ -224,15 +254,47 @@ def player(now: Trust, newest: Lookahead, count: jax.Array) -> tuple[Lookahead, 
     return trust.player(now, newest, count), jnp.stack([jnp.asarray(x, jnp.int32) for x in told])
 
 
-@partial(jax.jit, static_argnames="options", donate_argnums=0)
-def plan_on(state: State, basis: Basis, kappa: jax.Array, options: Options) -> State:
-    """A plan on other features."""
-    return planning.plan(planning.transfer(state, basis, options), kappa, options)
+class Calls(NamedTuple):
+    """Programs over a whole state, by name."""
+
+    store: Callable[..., Transitions]
+    begin: Callable[..., tuple[State, jax.Array]]
+    finish: Callable[..., State]
+    plan: Callable[..., State]
+    plan_anew: Callable[..., State]
+    look: Callable[..., State]
 
 
-finish = jax.jit(learn.finish, static_argnames="options", donate_argnums=0)
-plan = jax.jit(planning.plan, static_argnames="options", donate_argnums=0)
-look = jax.jit(planning.look, static_argnames="options", donate_argnums=0)
+def _calls(**how) -> Calls:
+    jit = partial(jax.jit, static_argnames="options", **how)
+    begin = jax.jit(_begin, static_argnames="looks", **how)
+    whole = jit(learn.finish), jit(planning.plan), jit(planning.plan_anew)
+    # A look takes longest to compile: one program serves all agents of its shapes, whatever their options.
+    ahead = jax.jit(support.plan, compiler_options=how.get("compiler_options"))
+    return Calls(jax.jit(_store, **how), begin, *whole, partial(planning.look, ahead=ahead))
+
+
+GIVEN = _calls(donate_argnums=0)  # the state is gone once it has been passed on, but to a look
+KEPT = _calls(compiler_options=ALONE)  # another thread may be reading it
+store, begin, finish, plan, plan_anew, look = GIVEN
+
+
+@jax.jit
+def copied(moving: Moving) -> Moving:
+    """Arrays of its own: a step is given the others."""
+    return jax.tree.map(jnp.copy, moving)
+
+
+@partial(jax.jit, compiler_options=ALONE)
+def folded(state: State) -> State:
+    """S_0 with the older half of the rows in it, the newer half being empty."""
+    blocked, half = state.blocked, len(state.blocked.rows) // 2
+    covariance, form = fold(blocked.covariance, blocked.rows[:half], state.basis)
+    blocked = blocked._replace(covariance=covariance, rows=jnp.zeros_like(blocked.rows))
+    return state._replace(blocked=blocked, form=form)
+
+
+beginning = jax.jit(states.beginning, static_argnames=("options", "state_dim"))
 gathered = jax.jit(transitions.gathered)
 act_greedily = jax.jit(act.act_greedily, static_argnames="looks")
 values = jax.jit(act.values, static_argnames="looks")

@@ -7,7 +7,7 @@ A `Runtime` stands for one `State`, and each of its calls changes that state as 
     begin     learn.begin, then act.act
     finish    learn.finish
     gather    transitions.gathered
-    plan      plan.plan, on the same features or on others
+    plan      plan.plan, or plan.plan_anew on new features
     look      plan.look
 
 `whole_state()` is that state; it uploads and waits, and is not for every step. Its arrays belong to the
@@ -39,7 +39,7 @@ from jaxtyping import Array
 from emuq.agents.emuq import programs
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.programs import EXTRA
-from emuq.agents.emuq.state import Basis, State
+from emuq.agents.emuq.state import Basis, Choices, State
 from emuq.planning import transitions
 from emuq.planning.support import Lookahead
 from emuq.precision import double
@@ -48,15 +48,20 @@ from emuq.precision import double
 class Runtime:
     """One state, its rows that wait, and at most one fold under way. Steps are made in double precision."""
 
-    def __init__(self, state: State, scale: np.ndarray, options: Options) -> None:
-        self._options, self._scale = options, jnp.asarray(scale)
+    def __init__(self, state: State, scale: np.ndarray, choices: Choices, options: Options) -> None:
+        self._options, self._choices, self._scale = options, choices, jnp.asarray(scale)
         self._states, self._row = state.start.shape[0], np.zeros(scale.shape[1])
-        self._step = programs.step(programs.unpacking(state), options)
+        unpack = programs.unpacking(state)
+        self._step, self._follow = programs.step(unpack, options), programs.follow(unpack, options)
+        self._lent = False  # the data are being read by another thread
+        self.beside = False  # another thread may be reading the state (`background`)
         self._folding = Folding()
         self._waiting: list[np.ndarray] = []
         self._policy: Lookahead | None = None  # that plays, and the number of transitions at which it is late
         self._late = self.trial_at = -1
         self.looked = False  # ahead, at least once: before that Q is linear in its weights
+        self.rewarded = False  # there is something to look ahead to
+        self._first_look: tuple[int, State] | None = None  # for a user, at so many transitions
         self.proven = False  # that one plays: no newer plan is needed before `trial_at` transitions
         self.apart = False  # rows of several episodes come mixed: none says what follows on another
         self.count = self.used = 0  # transitions so far; rows of V that are filled
@@ -107,7 +112,8 @@ class Runtime:
             some = self._waiting[i : i + size]
             rows = np.zeros((size, len(some[0])))
             rows[: len(some)] = some
-            data = programs.store(data, self._scale, rows, np.int32(len(some)), apart)
+            store = (programs.KEPT if self._lent else programs.GIVEN).store
+            data, self._lent = store(data, self._scale, rows, np.int32(len(some)), apart), False
         self._waiting = []
         self._fixed = fixed._replace(blocked=blocked, data=data)
 
@@ -155,13 +161,13 @@ class Runtime:
     def begin(self, observation: np.ndarray, kappa: float, leads: bool = True) -> jax.Array:
         """An episode begins at this observation, not scaled yet: its first action, as an index."""
         state = self.whole_state()
-        state, index = programs.begin(state, self._scale, observation, kappa, np.bool_(leads), self.looked)
+        state, index = self._calls.begin(state, self._scale, observation, kappa, np.bool_(leads), self.looked)
         self._keep(state)
         return index
 
     def finish(self, goal: bool, total: float, exploited: bool) -> None:
         """An episode is over, with this return; `exploited`: kappa was 0 in all of it."""
-        self._keep(programs.finish(self.whole_state(), goal, np.float64(total), exploited, self._options))
+        self._keep(self._calls.finish(self.whole_state(), goal, np.float64(total), exploited, self._options))
 
     def gather(self, first: int, places: np.ndarray, length: int) -> None:
         """Transitions from `first` on in the order of these places; the first `length` are an episode."""
@@ -174,27 +180,94 @@ class Runtime:
             state = state._replace(gram=0 * state.gram, covariance=prior, counted=0 * state.counted)
         self._keep(state._replace(data=data))
 
-    def plan(self, kappa: float, basis: Basis | None = None) -> None:
-        """Plan on all data, on other features where they are given."""
-        state, options = self.whole_state(), self._options
-        if basis is None:
-            self.replace(programs.plan(state, kappa, options))
-        else:
-            self.replace(programs.plan_on(state, basis, kappa, options))
+    def plan(self, kappa: float) -> None:
+        """Plan on all data."""
+        self.replace(self._calls.plan(self.whole_state(), kappa, self._options))
+        self.used = 0
+
+    def plan_anew(self, kappa: float, episodes: int) -> None:
+        """Plan on all data, on new features, after so many episodes."""
+        state, episode = self.whole_state(), np.int32(episodes)
+        self.replace(self._calls.plan_anew(state, self._choices, kappa, episode, self._options))
         self.used = 0
 
     def look(self) -> None:
         """Look ahead on all data: S is as it was."""
-        self.looked = True
-        self._keep(programs.look(self.whole_state(), self._options))
+        self.looked, self._first_look = True, None
+        self._keep(self._calls.look(self.whole_state(), self._options))
+
+    # Beside the loop ----------------------------------------------------------------------------------------
+
+    @property
+    def _calls(self) -> programs.Calls:
+        return programs.KEPT if self.beside else programs.GIVEN
+
+    @property
+    def waiting(self) -> int:
+        """Transitions that are not among the data yet."""
+        return len(self._waiting)
+
+    @property
+    def choices(self) -> Choices:
+        return self._choices
+
+    @property
+    def options(self) -> Options:
+        return self._options
+
+    @property
+    def scale(self) -> Array:
+        """By which rows are scaled."""
+        return self._scale
+
+    @property
+    def start(self) -> np.ndarray:
+        """Where the episode began."""
+        return np.asarray(self._fixed.start)
+
+    def snapshot(self) -> State:
+        """The state as it is now, for another thread to read."""
+        self.whole_state()
+        self._lent = True
+        return programs.join(programs.copied(self._moving), self._fixed)
+
+    def follow(self, state: State, scale: Array, rows: np.ndarray, starts: np.ndarray, number: int) -> State:
+        """Another state, once it has learned from these transitions as steps do."""
+        moving, fixed = programs.split(state)
+        reading = programs.reading(fixed)
+        return programs.join(self._follow(moving, reading, scale, rows, starts, np.int32(number)), fixed)
+
+    def take_plan(self, planned: State, used: int) -> None:
+        """Go on with what was planned elsewhere; all else is as it is here."""
+        names = ("basis", "form", "gram", "covariance", "counted", "converged")
+        parts = {name: getattr(planned, name) for name in names}
+        self.replace(self.whole_state()._replace(blocked=planned.blocked, **parts))
+        self.used, self._lent = used, False
+
+    def take_look(self, found: Lookahead) -> None:
+        """Go on with what was found elsewhere."""
+        self.looked, self._lent, self._first_look = True, False, None
+        self._keep(self.whole_state()._replace(lookahead=found))
+
+    def known(self) -> tuple[State, bool]:
+        """What a user is told of, and whether it looks ahead: also before the first look is due."""
+        state = self.whole_state()
+        if self.looked or not (self.rewarded and self._options.lookahead):
+            return state, self.looked
+        if self._first_look is None or self._first_look[0] != self.count:
+            own = state if self.beside else jax.tree.map(jnp.copy, state)  # given away
+            self._first_look = self.count, self._calls.look(own, self._options)
+        return self._first_look[1], True
 
     def act_greedily(self, scaled: np.ndarray, kappa: float) -> jax.Array:
         """What a user is given: the best action, as an index; nothing is learned."""
-        return programs.act_greedily(self.whole_state(), scaled, kappa, self.looked)
+        state, looks = self.known()
+        return programs.act_greedily(state, scaled, kappa, looks)
 
     def values(self, scaled: np.ndarray, units: np.ndarray) -> tuple[jax.Array, jax.Array, jax.Array]:
         """Q, U and the variance of Q, for rows of states and actions."""
-        return programs.values(self.whole_state(), scaled, units, self.looked)
+        state, looks = self.known()
+        return programs.values(state, scaled, units, looks)
 
 
 # The thread -------------------------------------------------------------------------------------------------

@@ -1,34 +1,51 @@
-"""When things happen, and on which features: decided on the host, between steps and between episodes.
+"""When things happen: by the number of transitions, and by little else.
 
     fold     every time half a block of updates of S has come in
-    plan     once the data have grown by `plan_interval` steps and by the share `plan_growth`
-    look     once there is a reward other than a failure's, and the data have grown by 20 steps and a seventh
-    draw     new features, as an episode begins that explores, and in the middle of one that lasts
+    plan     at counts that grow by `plan_interval` steps and by the share `plan_growth`, while it explores
+    draw     at such a plan, if an episode has begun since the last draw or that one is `refresh` steps old:
+             the plan is made on new features
+    look     at counts that are multiples of 20, if there is a reward other than a failure's and the data have
+             grown by 20 steps and 15% since the last look
 
-Nothing here depends on how long anything took, so that a run is the same wherever it is made.
+The counts at which it may plan or look are the same for every run, so that many runs that step together stop
+for it together. Nothing here depends on how long anything took: a run is the same wherever it is made. All
+functions take numbers or arrays.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from emuq.agents.emuq.options import Options
-from emuq.agents.emuq.state import Basis, draw_basis
-from emuq.linear.frequencies import Lengthscale
-
-if TYPE_CHECKING:
-    from emuq.agents.spaces import Actions
-    from emuq.history import History
 
 LOOK_INTERVAL = 20  # steps before the agent looks ahead on new data,
-LOOK_GROWTH = 0.15  # and the share by which these have grown: a step's part of the cost stays bounded
+LOOK_GROWTH = 15  # and by how many percent these have grown: a step's part of the cost stays bounded
+
+
+class Course(NamedTuple):
+    """What is to be known of a run besides its data: numbers of transitions, and what has happened."""
+
+    began: Any = 0  # as this episode began
+    drawn: Any = 0  # as features were drawn,
+    planned: Any = 0  # at the last plan,
+    looked: Any = 0  # and at the last look; 0: none yet
+    rewarded: Any = False  # there is something to look ahead to
+    exploited: Any = True  # kappa has been 0 since this episode began
+
+
+def begun(course: Course, count: Any) -> Course:
+    """An episode begins after `count` transitions."""
+    return course._replace(began=count, exploited=True)
+
+
+def stepped(course: Course, reward: Any, terminated: Any, kappa: Any) -> Course:
+    """A transition was made."""
+    rewarded = course.rewarded | is_worth_a_look(reward, terminated)
+    return course._replace(rewarded=rewarded, exploited=course.exploited & (kappa == 0))
 
 
 def next_plan(options: Options, planned: int) -> int | None:
-    """The number of transitions at which to plan again, where the last plan saw `planned`.
+    """The count after `planned` at which to plan again.
 
     They grow by a share, so that a step's part of the cost stays constant. None: only at the ends of
     episodes.
@@ -38,10 +55,27 @@ def next_plan(options: Options, planned: int) -> int | None:
     return planned + max(options.plan_interval, int(options.plan_growth * planned))
 
 
-def plan_is_due(options: Options, count: int, planned: int) -> bool:
-    """Whether `count` transitions are enough to plan again."""
-    due = next_plan(options, planned)
-    return due is not None and count >= due
+def plan_after(options: Options, count: int) -> int | None:
+    """The first count after this one at which to plan."""
+    due = next_plan(options, 0)
+    while due is not None and due <= count:
+        due = next_plan(options, due)
+    return due
+
+
+def plans(options: Options, kappa: Any) -> Any:
+    """Whether a plan is made where it may be: an agent that looks ahead acts on none at kappa = 0."""
+    return (kappa > 0) | (not options.lookahead)
+
+
+def draw_is_due(options: Options, course: Course, kappa: Any, count: Any) -> Any:
+    """Whether the plan that is made now is on new features: one draw may miss something."""
+    if not options.fresh:
+        return (kappa > 0) & False
+    due = course.began > course.drawn
+    if options.refresh is not None:
+        due = due | (count - course.drawn >= options.refresh)
+    return (kappa > 0) & due
 
 
 def fold_is_due(options: Options, used: int) -> bool:
@@ -49,45 +83,24 @@ def fold_is_due(options: Options, used: int) -> bool:
     return used % (options.block // 2) == 0
 
 
-def look_is_due(options: Options, count: int, looked: int) -> bool:
-    """Whether `count` transitions are enough to look again, where the last look saw `looked`."""
-    return bool(options.lookahead) and count >= looked + max(LOOK_INTERVAL, int(LOOK_GROWTH * looked))
+def may_look(options: Options, count: int) -> bool:
+    """Whether it is asked at this count if a look is due."""
+    return bool(options.lookahead) and count % LOOK_INTERVAL == 0
 
 
-def is_worth_a_look(reward: float | np.ndarray, terminated: bool | np.ndarray) -> bool | np.ndarray:
+def look_is_due(course: Course, count: Any, proven: Any, trial: Any) -> Any:
+    """Whether to look ahead now. No newer plan is needed while one that is `proven` plays, until there are
+    `trial` transitions and others are tried beside it.
+    """
+    new = count - course.looked
+    grown = (new >= LOOK_INTERVAL) & (100 * new >= LOOK_GROWTH * course.looked)
+    return course.rewarded & grown & ((proven == False) | (trial <= count + LOOK_INTERVAL))  # noqa: E712
+
+
+def is_worth_a_look(reward: Any, terminated: Any) -> Any:
     """Whether a transition gives something to look ahead to: any reward but that of a failure.
 
     What looking ahead has not seen is worth the least to it, so that nothing but failures would keep an
     agent from exploring on.
     """
-    return (reward > 0) | ((reward < 0) & ~np.asarray(terminated, bool))
-
-
-def draw_is_due(options: Options, kappa: float, history: History) -> bool:
-    """Whether new features are drawn as an episode begins: each that explores has its own."""
-    return options.fresh and kappa > 0 and len(history) > 0
-
-
-def draw_is_due_within(options: Options, kappa: float, steps: int) -> bool:
-    """Whether an exploring episode has gone on for long enough on features that may miss something."""
-    return options.fresh and options.refresh is not None and kappa > 0 and steps >= options.refresh
-
-
-def draw_features(
-    seed: int, history: History, steps: int, options: Options, state_dim: int, actions: Actions
-) -> Basis:
-    """Features to explore on, for the next episode or the one under way. They begin fine and zoom out.
-
-    `steps` is how many of it have been made, 0 as it begins. The same arguments give the same features, so
-    that a resumed run goes on alike.
-    """
-    stream = (2, len(history), steps) if steps else (2, len(history))
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=stream))
-    doublings = min(len(history), options.zoom)
-    wider = _times(options.state_lengthscale, 2.0**doublings)
-    return draw_basis(rng, replace(options, state_lengthscale=wider), state_dim, actions)
-
-
-def _times(lengthscale: Lengthscale, factor: float) -> Lengthscale:
-    scale = np.asarray(lengthscale) * factor
-    return tuple(scale.tolist()) if scale.ndim else float(scale)
+    return (reward > 0) | ((reward < 0) & (terminated == False))  # noqa: E712

@@ -6,7 +6,7 @@ the data, the policies that were tried. It is a value: what changes it returns a
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import jax
@@ -20,10 +20,13 @@ from emuq.agents.spaces import Actions
 from emuq.linear import expectation, posterior
 from emuq.linear.expectation import Moments, quadratic_form
 from emuq.linear.features import Features, Part, action_part, random_fourier
+from emuq.linear.hashing import Word, random_bits, scramble
 from emuq.linear.posterior import Blocked
-from emuq.planning import dynamics, support, transitions
+from emuq.planning import support, transitions
 from emuq.planning.support import Lookahead
 from emuq.planning.transitions import Transitions
+
+DRAWS = 2**32 - 1  # a number of transitions that there never is: what is drawn, apart from ties
 
 
 class Basis(NamedTuple):
@@ -58,45 +61,52 @@ class State(NamedTuple):
     converged: Bool[Array, " 2"]  # whether the last plan's sweeps converged, for Q and for U
 
 
-def draw_basis(rng: np.random.Generator, options: Options, state_dim: int, actions: Actions) -> Basis:
-    """Features and tables for a state of `state_dim` dimensions and these actions."""
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Choices:
+    """The actions as arrays: what tables are made of, on whichever features."""
+
+    candidates: Float[Array | np.ndarray, "k da"]
+    nodes: Float[Array | np.ndarray, "q da"]
+    node_weights: Float[Array | np.ndarray, " q"]
+    prices: Float[Array | np.ndarray, " k"] | None
+    discrete: bool = field(metadata={"static": True})
+
+
+def choices_of(actions: Actions, options: Options) -> Choices:
+    """What is to be known of these actions."""
+    efforts = actions.efforts
+    prices = None if efforts is None or not options.effort else options.effort * efforts
+    return Choices(actions.candidates, actions.nodes, actions.node_weights, prices, actions.discrete)
+
+
+def draw_basis(
+    seed: Word, options: Options, state_dim: int, choices: Choices, wider: Float[Array, " ds"] | float = 1.0
+) -> Basis:
+    """Features and tables for a state of `state_dim` dimensions, with lengthscales so much wider."""
+    scale = options.state_lengthscale
     features = random_fourier(
-        rng,
+        seed,
         options.features,
         state_dim,
-        actions.dim,
+        choices.candidates.shape[1],
         kernel=options.kernel,
-        state_lengthscale=options.state_lengthscale,
+        state_lengthscale=wider * (jnp.asarray(scale) if isinstance(scale, tuple) else scale),
         action_lengthscale=options.action_lengthscale,
         sampling=options.sampling,
         mixture=options.mixture,
     )
-    efforts = actions.efforts
-    prices = None if efforts is None or not options.effort else options.effort * efforts
-    tables = actions.candidates, actions.nodes, actions.node_weights, prices
-    return _tables(features, *tables, discrete=actions.discrete)
-
-
-@partial(jax.jit, static_argnames="discrete")  # a dozen small programs take longer to compile than one
-def _tables(
-    features: Features,
-    candidates: Array,
-    nodes: Array,
-    node_weights: Array,
-    prices: Array | None,
-    *,
-    discrete: bool,
-) -> Basis:
-    if discrete:
+    candidates, nodes = jnp.asarray(choices.candidates), jnp.asarray(choices.nodes)
+    if choices.discrete:
         moments = expectation.set_moments(features, candidates)
     else:
         dim = candidates.shape[1]
         moments = expectation.box_moments(features, jnp.zeros(dim), jnp.ones(dim))
     parts = action_part(features, candidates), action_part(features, nodes)
-    return Basis(features, moments, parts[0], candidates, parts[1], node_weights, prices)
+    rest = jnp.asarray(choices.node_weights), None if choices.prices is None else jnp.asarray(choices.prices)
+    return Basis(features, moments, parts[0], candidates, parts[1], *rest)
 
 
-@partial(jax.jit, static_argnames="options")
 def init(basis: Basis, lookahead: Lookahead, options: Options, key: Array) -> State:
     """S = I / alpha, m_Q = m_U = 0, no data."""
     low = jnp.float32 if options.precision == "single" else jnp.float64
@@ -106,7 +116,7 @@ def init(basis: Basis, lookahead: Lookahead, options: Options, key: Array) -> St
     chunk = options.rules.chunk
     capacity = -(-options.capacity // chunk) * chunk
     form = quadratic_form(basis.features, basis.moments, prior.covariance.astype(jnp.float64))
-    return State(
+    state = State(
         basis,
         posterior.block(prior._replace(weights=jnp.zeros((m, 2))), options.block),
         form.astype(low).reshape(2 * j, 2 * j),
@@ -121,16 +131,33 @@ def init(basis: Basis, lookahead: Lookahead, options: Options, key: Array) -> St
         nobody(lookahead),
         jnp.ones(2, bool),
     )
+    return jax.tree.map(_strong, state)
 
 
-def no_lookahead(seed: int, options: Options, state_dim: int, actions: Actions) -> Lookahead:
-    """A plan of no data; the model's frequencies are drawn once, whatever other features are drawn later."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3,)))
-    frequencies = dynamics.draw_frequencies(rng, options.features // 2, state_dim, actions.dim)
-    return support.nothing(frequencies, jnp.asarray(actions.candidates), state_dim)
+def _strong(leaf: Array) -> Array:
+    """The same array, no longer ready to take on another's type: programs tell the two apart."""
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return leaf
+    return jax.lax.convert_element_type(leaf, leaf.dtype)
 
 
-def streams(seed: int) -> tuple[np.random.Generator, Array]:
-    """The generator that draws the features, and the key that breaks ties: two roles of one seed."""
-    features, ties = np.random.SeedSequence(seed).spawn(2)
-    return np.random.default_rng(features), jax.random.key(int(ties.generate_state(1)[0] >> 1))
+def beginning(key: Array, options: Options, state_dim: int, choices: Choices) -> State:
+    """An agent that knows nothing, by its key: first features, no data."""
+    basis = draw_basis(draw_word(key, 0), options, state_dim, choices)
+    nothing = support.nothing(jnp.asarray(choices.candidates), state_dim)
+    return init(basis, nothing, options, key)
+
+
+def agent_key(seed: int) -> Array:
+    """The key of all that an agent draws, of any whole number from 0."""
+    return jax.random.key(agent_word(seed))
+
+
+def agent_word(seed: int) -> np.uint32:
+    """Any whole number from 0 as 32 bits."""
+    return np.random.SeedSequence(seed).generate_state(1)[0]
+
+
+def draw_word(key: Array, number: Int[Array, ""] | int) -> Word:
+    """The seed of what is drawn at so many transitions; ties are broken by other numbers (`act`)."""
+    return random_bits(jax.random.key_data(key)[-1], jnp.uint32(DRAWS), 2)[0] ^ scramble(jnp.uint32(number))

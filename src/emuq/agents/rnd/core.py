@@ -27,8 +27,9 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from emuq.agents.spaces import Actions
-from emuq.agents.ties import argmax_by_bits, random_bits
+from emuq.agents.ties import argmax_by_bits
 from emuq.linear.features import Features, Part, action_part, combine, random_fourier, scores, state_part
+from emuq.linear.hashing import random_bits
 from emuq.planning.targets import balance
 
 
@@ -78,7 +79,7 @@ def init(options: Options, seed: int, state_dim: int, actions: Actions) -> tuple
     """Features and the random network drawn from the seed; zero weights, which are optimistic as r^e <= 0."""
     rng = np.random.default_rng([seed, 6])
     features = random_fourier(
-        rng,
+        np.uint32(rng.integers(2**32)),
         options.features,
         state_dim,
         actions.dim,

@@ -1,0 +1,107 @@
+"""Beyond the paper: ten environments that the project does not contain, with nothing set but the seed.
+
+An agent is made with the environment and the seed alone, and learns for so many steps. Then the policy of
+kappa = 0 plays 10 test episodes. Results: `solved` (the tests' mean return is at the task's threshold, or 9
+of 10 reach the goal), `returns` (the mean), `goals` (tests with a goal), `goal_steps` (of learning; None: no
+goal), `seconds`.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+
+from emuq.experiments import statistics
+from emuq.experiments.base import Claim, Experiment, Result, Row, Table, paired, select
+from emuq.experiments.foreign_tasks import TASKS, make
+from emuq.run.spec import LONG_REVISIONS, RunSpec
+
+NAME, RUNS, TESTS, ENOUGH = "foreign", 20, 10, 9
+AGENTS = {"emuq": "EMU-Q, default", "random": "random policy"}
+
+
+def specs(seeds: Sequence[int]) -> tuple[RunSpec, ...]:
+    return tuple(
+        RunSpec.of(
+            NAME, agent, name, seed, revision=LONG_REVISIONS.get(agent), steps=task.steps, tests=TESTS,
+            threshold=task.threshold,
+        )
+        for name, task in TASKS.items()
+        for agent in AGENTS
+        for seed in seeds
+    )  # fmt: skip
+
+
+def execute(specs: Sequence[RunSpec]) -> list[Result]:
+    return [_run(spec) for spec in specs]
+
+
+def _run(spec: RunSpec) -> Result:
+    from emuq.agents.registry import make_agent
+    from emuq.errors import LearningWarning
+
+    env = make(spec.domain)
+    agent = make_agent(spec.agent, env, seed=spec.seed)
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LearningWarning)  # nothing is to be set, whatever it says
+        history = agent.learn(steps=spec["steps"], progress=False)
+        seconds = round(time.perf_counter() - began, 3)
+        tests = agent.evaluate(spec["tests"])
+    env.close()
+    mean = sum(episode.total_return for episode in tests) / len(tests)
+    goals, first = sum(episode.goal for episode in tests), history.first_goal
+    threshold = spec["threshold"]
+    return {
+        "solved": goals >= ENOUGH if threshold is None else mean >= threshold,
+        "returns": mean,
+        "goals": goals,
+        "goal_steps": None if first is None else history[first - 1].steps,
+        "seconds": seconds,
+    }
+
+
+def claims(rows: Sequence[Row]) -> list[Claim]:
+    """Ours: EMU-Q solves more than chance does, on the same seeds."""
+    found = []
+    for name in TASKS:
+        pairs = paired(select(rows, agent="emuq", domain=name), select(rows, agent="random", domain=name))
+        if pairs:
+            gain = statistics.mean([float(a.result["solved"]) - b.result["solved"] for a, b in pairs])
+            text = f"EMU-Q with nothing set solves {name} more often than a random policy"
+            found.append(Claim.above(NAME, text, "difference in the share of runs", gain))
+    return found
+
+
+def tables(rows: Sequence[Row]) -> list[Table]:
+    header = ("environment", "steps", "solved means", *(f"{who}: solved, return" for who in AGENTS.values()))
+    lines = []
+    for name, task in TASKS.items():
+        goal = f"{ENOUGH} of {TESTS} tests at the goal" if task.threshold is None else f"{task.threshold:g}"
+        cells = [_cell(select(rows, agent=agent, domain=name)) for agent in AGENTS]
+        if any(cells):
+            lines.append((name, f"{task.steps:,}", goal, *cells))
+    note = f"Returns are means of {TESTS} tests at kappa = 0, over runs. Every agent has its defaults."
+    return (
+        [Table("Environments that the project does not contain", header, tuple(lines), note)] if lines else []
+    )
+
+
+def _cell(rows: Sequence[Row]) -> str:
+    if not rows:
+        return ""
+    solved = sum(row.result["solved"] for row in rows)
+    mean = sum(row.result["returns"] for row in rows) / len(rows)
+    return f"{solved}/{len(rows)}, {mean:.3g}"
+
+
+NOTES = (
+    "Not in the paper. Nothing is given but the environment and the seed. Tasks with a threshold, which is "
+    "Gymnasium's own, are as they are. The others are goal-only: a maze's end, or a speed or a distance that "
+    "a random policy does not reach in ten episodes, ends the episode with the only reward there is."
+)
+EXPERIMENTS = (
+    Experiment(NAME, "Environments that the project does not contain", RUNS, specs, execute, claims,
+               tables=tables, notes=NOTES, beyond=True),
+)  # fmt: skip

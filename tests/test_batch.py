@@ -1,0 +1,159 @@
+"""Many runs as one program: each is the run that the agent makes alone, and settings may differ."""
+
+from __future__ import annotations
+
+import json
+
+import gymnasium as gym
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import emuq
+from emuq import batch, domains
+from emuq.agents import episodes
+from emuq.batch import api
+from emuq.batch.driver import Driver, Sizes
+from emuq.batch.seeds import reset_seed
+from emuq.cli import main
+from emuq.errors import InputError
+
+# In double precision, since the car's motion magnifies what is rounded.
+SMALL = {"features": 60, "capacity": 512, "precision": "double"}
+PAIRS = Sizes(2, 1, 1)
+HORIZON = 120
+
+
+@pytest.fixture(scope="module")
+def car():
+    return domains.make("MountainCar", horizon=HORIZON)
+
+
+def alone(seed, **settings):
+    env = gym.make("emuq/MountainCar-v0", max_episode_steps=HORIZON)
+    return emuq.EMUQ(env, seed=seed, **(SMALL | settings))
+
+
+def test_seeds_of_resets_are_those_of_the_agents_loop():
+    seeds, numbers = np.array([0, 7, 2**31, 2**32 - 1], np.uint32), np.array([0, 1, 99, 12_345], np.int32)
+    slow = [episodes.reset_seed(int(s), int(e)) for s, e in zip(seeds, numbers, strict=True)]
+    np.testing.assert_array_equal(reset_seed(jnp.asarray(seeds), jnp.asarray(numbers)), slow)
+
+
+def test_a_run_is_the_one_that_the_agent_makes_alone(car):
+    """Through a draw of features; of seed 11 through a goal after 102 steps, and looks ahead."""
+    task, keys, seeds, own = api.prepare(car, [11, 1, 5], steps=500, sizes=PAIRS, **SMALL)
+    with api.precision():
+        driver = Driver(task, keys, seeds, own)
+        while driver.count < 180:
+            driver.advance()
+        agents = {}
+        for group in driver.groups:
+            for place in group.alive:
+                agents[int(seeds[group.who[place]])] = group.runs.agent, place
+    for seed in (11, 1, 5):
+        single, (many, place) = alone(seed), agents[seed]
+        single.learn(steps=driver.count, progress=False)
+        state, data = single.whole_state(), many.state.data
+        assert int(many.course.looked[place]) == single.looked
+        assert int(many.course.drawn[place]) == single._course.drawn
+        np.testing.assert_allclose(
+            data.states[place][: driver.count], state.data.states[: driver.count], atol=1e-5
+        )
+        np.testing.assert_allclose(many.state.blocked.weights[place], state.blocked.weights, atol=1e-4)
+        assert (single.looked, single._course.drawn) == ((180, 0) if seed == 11 else (0, 130))
+
+
+def test_runs_end_at_the_goal_and_leave_the_others_alone(car):
+    runs = batch.run(car, [11, 1, 2, 10, 18], episodes=2, until="goal", sizes=PAIRS, **SMALL)
+    for i, seed in enumerate(runs.seeds):
+        history = alone(int(seed)).learn(episodes=2, until="goal", progress=False)
+        columns = history.to_dict()
+        number = len(history)
+        assert runs.goals[i, :number].tolist() == columns["goal"]
+        assert not runs.lengths[i, number:].any()
+        np.testing.assert_allclose(runs.lengths[i, :number], columns["length"], atol=2)
+        np.testing.assert_array_equal(runs.kappas[i, :number], columns["kappa"])
+        assert runs.goal_episode[i] == (history.first_goal or 0)
+    assert runs.goal_episode.tolist() == [1, 0, 1, 2, 2]
+    assert runs.goal_steps[0] == runs.steps[0] == runs.lengths[0, 0]
+
+
+def test_settings_may_be_arrays(car):
+    """A run with numbers of its own is the agent that was made with them, through a first plan."""
+    numbers = {
+        "state_lengthscale": [0.3, 0.8], "noise_precision": [4.0, 1.0], "prior_precision": [0.02, 0.01],
+        "exploration_discount": [0.9, 0.97], "kappa": [0.2, 2.0],
+    }  # fmt: skip
+    steps = 20
+    task, keys, seeds, own = api.prepare(car, [4, 4], steps=500, sizes=PAIRS, lookahead=0, **SMALL, **numbers)
+    with api.precision():
+        driver = Driver(task, keys, seeds, own)
+        while driver.count < steps:
+            driver.advance()
+        state = driver.groups[0].runs.agent.state
+    single = alone(4, lookahead=0, **{name: values[0] for name, values in numbers.items()})
+    single.learn(steps=steps, progress=False)
+    np.testing.assert_allclose(
+        state.data.states[0][:steps], single.whole_state().data.states[:steps], atol=1e-6
+    )
+    np.testing.assert_allclose(state.blocked.weights[0], single.whole_state().blocked.weights, atol=1e-6)
+    assert not np.allclose(state.blocked.weights[0], state.blocked.weights[1], atol=1e-2)
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Runs that need as many steps as 1,000 times their lengthscale; none finds the goal at kappa = 0.1."""
+
+    def run(domain, seeds, *, state_lengthscale, kappa, **given):
+        goals = (kappa > 0.5)[:, None]
+        lengths = np.rint(1000 * state_lengthscale).astype(int)[:, None]
+        return batch.Runs(np.asarray(seeds), goals * 1.0, lengths, goals, np.ones_like(goals, float))
+
+    monkeypatch.setattr(api, "run", run)
+
+
+def test_a_sweep_has_every_combination_and_a_picture(told, tmp_path, capsys):
+    axes = ["state_lengthscale=0.1:0.3:3", "kappa=0.1,1"]
+    assert main(["sweep", "Car", "--grid", *axes, "--runs", "4", "--out", str(tmp_path), "--json"]) == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    assert [tuple(cell["settings"].values()) for cell in cells] == [
+        (pytest.approx(scale), kappa) for scale in (0.1, 0.2, 0.3) for kappa in (0.1, 1.0)
+    ]
+    assert [cell["success"] for cell in cells] == [0.0, 1.0] * 3
+    assert [cell["steps"] for cell in cells] == [100, 100, 200, 200, 300, 300]
+    assert cells[0]["episodes"] == 100, "a run without a goal counts with the cap"
+    assert (tmp_path / "sweep.png").stat().st_size > 5_000
+    assert main(["sweep", "Car", "--grid", *axes, "--random", "5", "--out", str(tmp_path)]) == 0
+    rows = capsys.readouterr().out.splitlines()[1:-1]
+    assert len(rows) == 5
+    assert all(0.1 <= float(row.split()[0]) <= 0.3 for row in rows)
+
+
+@pytest.mark.parametrize("axis", ["features=1,2", "kappa", "kappa=", "kappa=0:1", "kappa=a,b"])
+def test_a_bad_axis_is_one_line(axis, capsys):
+    assert main(["sweep", "MountainCar", "--grid", axis]) == 2
+    assert "expected NAME=0.1,0.5,1 or NAME=0.1:1:10" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"domain": "Taxi"}, "Taxi has states that can be counted"),
+        ({"seeds": [-1]}, "seeds go from -1 to -1: expected from 0"),
+        ({"seeds": 3}, "seeds is 3: expected whole numbers"),
+        ({"episodes": None}, "has no end: expected episodes"),
+        ({"until": "dawn"}, "until is 'dawn'"),
+        ({"features": [20, 40]}, "features is an array: expected one value; arrays may be state_lengthscale"),
+        ({"discount": [0.9]}, r"discount has shape \(1,\): expected one number for each of 2 runs"),
+        ({"discount": [0.9, 1.5]}, "discount is 1.5"),
+        ({"kappa": emuq.kappa.Target(0.1)}, "asks for test episodes"),
+        ({"plan_at_end": True}, "plan_at_end is True"),
+        ({"preset": "paper"}, "unknown option 'preset'"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(settings, message):
+    given = {"domain": "MountainCar", "seeds": [1, 2], "episodes": 1} | settings
+    with pytest.raises(InputError, match=message) as caught:
+        batch.run(given.pop("domain"), given.pop("seeds"), **given)
+    assert "\n" not in str(caught.value)
