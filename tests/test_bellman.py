@@ -264,7 +264,7 @@ def test_single_precision_of_products_hardly_changes_a_plan(preset, rng):
         scores[precision] = basis.features(*asked) @ planned.blocked.weights
     spread = np.ptp(scores["double"], axis=0)
     assert (spread > 0.1).all()
-    assert (np.abs(scores["single"] - scores["double"]) < 2e-3 * spread).all()
+    assert (np.abs(scores["single"] - scores["double"]) < 1e-2 * spread).all()
 
 
 def test_exploration_rewards_lie_between_minus_one_and_zero(rng):

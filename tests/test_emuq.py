@@ -172,7 +172,8 @@ def test_greedy_action_is_the_best_candidate():
         assert np.all((variance > 0) & (variance <= 1 / agent.settings.prior_precision))
         best.append([np.argmax(x) for x in (q + 0.7 * u, q, u)])
     both, q_alone, u_alone = np.array(best).T
-    assert np.any((both != q_alone) & (both != u_alone))  # a kappa that was ignored would show
+    assert np.any(both != q_alone)  # a kappa that was ignored would show,
+    assert np.any(both != u_alone)  # and one that was infinite
 
 
 def test_a_transition_is_followed_through_eight_files():

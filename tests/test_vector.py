@@ -46,8 +46,8 @@ def copies(mode=AutoresetMode.NEXT_STEP, number=3, kind=SyncVectorEnv):
     return kind([partial(Walk, i) for i in range(number)], autoreset_mode=mode)
 
 
-def smooth(env, **options):
-    return emuq.EMUQ(env, seed=0, **EMUQ, **options)
+def smooth(env, seed=0, **options):
+    return emuq.EMUQ(env, seed=seed, **EMUQ, **options)
 
 
 def check_episodes(agent):
@@ -73,7 +73,7 @@ def check_episodes(agent):
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_each_copys_transitions_are_the_walks_in_every_mode(mode):
-    agent = smooth(copies(mode))
+    agent = smooth(copies(mode), seed=4)  # which finds the goal after 35 steps
     history = agent.learn(steps=100, progress=False)
     assert history.steps == 100
     assert len(history) > 6

@@ -60,7 +60,7 @@ class Agent(abc.ABC):
     any_units: ClassVar[bool] = False  # kappa U is weighed in units of Q
     any_action: ClassVar[bool] = False  # it learns from actions that it did not choose
     may_be_nan: ClassVar[tuple[str, ...]] = ()  # names of arrays in which NaN stands for "none yet"
-    may_be_large: ClassVar[tuple[str, ...]] = ()  # names of counts that no number of rows bounds
+    may_be_large: ClassVar[dict[str, int]] = {}  # counts that no number of rows bounds, and what does
 
     def __init__(self, env: EnvLike, *, seed: int, kappa: float | Controller, options: dict) -> None:
         if not isinstance(seed, int | np.integer) or seed < 0:

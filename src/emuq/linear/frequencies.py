@@ -156,7 +156,7 @@ def _digits(count: int, dim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, n
             bases.append(base)
             places.append(place)
             owner.append(d)
-    return np.array(digits, np.int32), np.array(bases), np.array(places), np.array(owner)
+    return np.array(digits, np.int32), np.array(bases), np.array(places), np.array(owner, np.int32)
 
 
 def _primes(number: int) -> list[int]:

@@ -42,6 +42,7 @@ from emuq.agents.emuq.insight import Insight
 from emuq.agents.emuq.options import Options, resolve
 from emuq.agents.emuq.runtime import Runtime
 from emuq.agents.emuq.state import agent_key, choices_of
+from emuq.agents.emuq.trust import FOREVER
 from emuq.agents.episodes import Transition, check_finite
 from emuq.agents.flatten import Flat
 from emuq.agents.limits import Limits
@@ -79,7 +80,7 @@ class EMUQ(Agent):
     name: ClassVar[str] = "emuq"
     takes_copies: ClassVar[bool] = True
     any_units: ClassVar[bool] = True
-    may_be_large: ClassVar[tuple[str, ...]] = (".trust.steps",)  # where there is no goal, no length is late
+    may_be_large: ClassVar[dict[str, int]] = {".trust.steps": FOREVER}
     any_action: ClassVar[bool] = True
 
     def __init__(
@@ -272,6 +273,7 @@ class EMUQ(Agent):
         """How it is doing, in numbers (see `emuq.agents.emuq.insight`); None before its first step.
 
         Examples:
+            >>> history = agent.learn(steps=20, progress=False)
             >>> 0 <= agent.insight().left <= 1
             True
         """
