@@ -25,7 +25,7 @@ import numpy as np
 
 import emuq
 
-MARKS = (1_000, 10_000, 50_000, 100_000)
+MARKS = (1_000, 10_000, 40_000, 50_000, 100_000)
 KAPPA = {"MountainCar": 1.0}
 SB3 = Path(__file__).parents[1] / ".venv-sb3" / "bin" / "python"
 
