@@ -10,7 +10,7 @@ import pytest
 
 from emuq.agents.emuq.options import DEFAULT, PAPER
 from emuq.errors import MissingExtra
-from emuq.experiments import ablation, every, exploit, foreign, foreign_tasks, hanging, named
+from emuq.experiments import ablation, ahead, every, exploit, foreign, foreign_tasks, hanging, named
 from emuq.experiments.base import Row
 
 TESTS = exploit.TESTS
@@ -22,7 +22,7 @@ def _row(domain, seed, tests, first_goal=1):
 
 
 def test_they_run_only_when_named():
-    beyond = {"exploit", "field", "ablation", "foreign", "hanging", "sensitivity", "views"}
+    beyond = {"exploit", "field", "ahead", "ablation", "foreign", "hanging", "sensitivity", "views"}
     assert not beyond & {e.name for e in named([])}
     assert beyond <= set(every())
     assert [e.name for e in named(["ablation"])] == ["ablation"]
@@ -124,6 +124,18 @@ def test_views_are_drawn_of_the_runs_that_there_are():
     assert "CartpoleSwingUp" in drawn[4].get_ylabel()
     views.figure([])
     assert views.claims(some) == []
+
+
+def test_looking_ahead_is_compared_with_a_regressed_q_on_the_same_seeds():
+    specs = [s for s in ahead.specs(range(6)) if s.domain == "CartPole-v1"]
+    assert {s.get("options") for s in specs} == {(), (("lookahead", 0),)}
+    rows = [Row(s, {"returns": [9.0, 9.0, 9.0, 9.0 if s.get("options") else 500.0]}) for s in specs]
+    (claim,) = ahead.claims(rows)
+    assert (claim.statistic, claim.runs, claim.verdict) == (1.0, 6, "reproduced")
+    (table,) = ahead.tables(rows)
+    assert [row[-1] for row in table.rows] == ["500.0 (6/6)", "9.0 (0/6)"]
+    assert ahead.claims(rows[:6]) == []
+    assert ahead.tables([])[0].rows == ()
 
 
 # Environments that the project does not contain -----------------------------------------------------------

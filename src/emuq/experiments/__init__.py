@@ -27,6 +27,7 @@ MODULES: tuple[str, ...] = (
     "hanging",
     "exploit",
     "field",
+    "ahead",
     "foreign",
     "ablation",
     "views",

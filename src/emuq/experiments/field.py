@@ -35,7 +35,7 @@ def _run(spec: RunSpec) -> Result:
 
     env, apart = make(spec), make(spec)
     options = {} if spec.get("bounds") is None else {"observation_bounds": spec["bounds"]}
-    agent = make_agent(spec.agent, env, seed=spec.seed, **options)
+    agent = make_agent(spec.agent, env, seed=spec.seed, **options, **dict(spec.get("options", ())))
     returns: list[float] = []
     testing = 0.0
 

@@ -40,17 +40,15 @@ GOAL_ONLY = {domain: Task(5000 if domain == "LunarLander" else 3000) for domain 
 TASKS = GYMNASIUM | GOAL_ONLY
 
 
-def spec_of(agent: str, name: str, seed: int) -> RunSpec:
-    """One run of an agent on the task of this name."""
+def spec_of(agent: str, name: str, seed: int, *, experiment: str = NAME, **other: Any) -> RunSpec:
+    """One run of an agent on the task of this name; `other` fields replace the task's."""
     task = TASKS[name]
     own: dict[str, Any] = {"horizon": HORIZON} if task.threshold is None else {"threshold": task.threshold}
     if task.bounds is not None and agent in SCALING:
         own["bounds"] = task.bounds
     marks = tuple(mark for mark in MARKS if mark <= task.steps)
-    return RunSpec.of(
-        NAME, agent, name, seed, revision=LONG_REVISIONS.get(agent),
-        steps=task.steps, marks=marks, tests=TESTS, **own,
-    )  # fmt: skip
+    own = {"steps": task.steps, "marks": marks, "tests": TESTS, **own, **other}
+    return RunSpec.of(experiment, agent, name, seed, revision=LONG_REVISIONS.get(agent), **own)
 
 
 def make(spec: RunSpec) -> Any:
