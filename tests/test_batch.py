@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import gymnasium as gym
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import emuq
+from doubling import doubled, in_double
 from emuq import batch, domains
 from emuq.agents import episodes
 from emuq.batch import api
@@ -18,8 +20,7 @@ from emuq.batch.seeds import reset_seed
 from emuq.cli import main
 from emuq.errors import InputError
 
-# In double precision, since the car's motion magnifies what is rounded.
-SMALL = {"features": 60, "capacity": 512, "precision": "double"}
+SMALL = {"features": 60, "capacity": 512}
 PAIRS = Sizes(2, 1, 1)
 HORIZON = 120
 
@@ -29,9 +30,20 @@ def car():
     return domains.make("MountainCar", horizon=HORIZON)
 
 
+class Precise(Driver):
+    """Runs in double precision, since the car's motion magnifies what is rounded."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        for group in self.groups:
+            agent = group.runs.agent
+            group.runs = group.runs._replace(agent=agent._replace(state=jax.vmap(doubled)(agent.state)))
+
+
 def alone(seed, **settings):
+    """The same as an agent of its own, as precise."""
     env = gym.make("emuq/MountainCar-v0", max_episode_steps=HORIZON)
-    return emuq.EMUQ(env, seed=seed, **(SMALL | settings))
+    return in_double(emuq.EMUQ(env, seed=seed, **(SMALL | settings)))
 
 
 def test_seeds_of_resets_are_those_of_the_agents_loop():
@@ -44,7 +56,7 @@ def test_a_run_is_the_one_that_the_agent_makes_alone(car):
     """Through a draw of features; of seed 11 through a goal after 102 steps, and looks ahead."""
     task, keys, seeds, own = api.prepare(car, [11, 1, 5], steps=500, sizes=PAIRS, **SMALL)
     with api.precision():
-        driver = Driver(task, keys, seeds, own)
+        driver = Precise(task, keys, seeds, own)
         while driver.count < 180:
             driver.advance()
         agents = {}
@@ -64,7 +76,8 @@ def test_a_run_is_the_one_that_the_agent_makes_alone(car):
         assert (single.looked, single._course.drawn) == ((180, 0) if seed == 11 else (0, 130))
 
 
-def test_runs_end_at_the_goal_and_leave_the_others_alone(car):
+def test_runs_end_at_the_goal_and_leave_the_others_alone(car, monkeypatch):
+    monkeypatch.setattr(api, "Driver", Precise)
     runs = batch.run(car, [11, 1, 2, 10, 18], episodes=2, until="goal", sizes=PAIRS, **SMALL)
     for i, seed in enumerate(runs.seeds):
         history = alone(int(seed)).learn(episodes=2, until="goal", progress=False)
@@ -88,7 +101,7 @@ def test_settings_may_be_arrays(car):
     steps = 20
     task, keys, seeds, own = api.prepare(car, [4, 4], steps=500, sizes=PAIRS, lookahead=0, **SMALL, **numbers)
     with api.precision():
-        driver = Driver(task, keys, seeds, own)
+        driver = Precise(task, keys, seeds, own)
         while driver.count < steps:
             driver.advance()
         state = driver.groups[0].runs.agent.state
@@ -148,7 +161,7 @@ def test_a_bad_axis_is_one_line(axis, capsys):
         ({"discount": [0.9]}, r"discount has shape \(1,\): expected one number for each of 2 runs"),
         ({"discount": [0.9, 1.5]}, "discount is 1.5"),
         ({"kappa": emuq.kappa.Target(0.1)}, "asks for test episodes"),
-        ({"plan_at_end": True}, "plan_at_end is True"),
+        ({"plan_interval": None}, "plan_interval is None: expected a number"),
         ({"preset": "paper"}, "unknown option 'preset'"),
     ],
 )
