@@ -26,7 +26,7 @@ DOMAIN = "MountainCar"
 
 def steps(runs: int, features: int, ticks: int = 64, repeats: int = 5) -> dict:
     """Steps a second while no plan is due, the posterior updated at each, and the memory's own speed."""
-    options = {"features": features, "plan_interval": None, "lookahead": 0, "capacity": 1024, "kappa": 1.0}
+    options = {"features": features, "plan_interval": 4096, "lookahead": 0, "capacity": 1024, "kappa": 1.0}
     sizes = api.sizes_here()._replace(group=runs)
     task, keys, seeds, own = api.prepare(DOMAIN, range(runs), steps=1024, sizes=sizes, **options)
     with api.precision():

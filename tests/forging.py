@@ -24,7 +24,7 @@ def car() -> gym.Env:
 
 
 def _emuq(env: gym.Env) -> Agent:
-    return emuq.EMUQ(env, features=20, capacity=256, block=4, plan_interval=None, fresh=False)
+    return emuq.EMUQ(env, features=20, capacity=256, plan_interval=1000, refresh=None)
 
 
 # Small agents that compile little, so that hundreds of files can be loaded.

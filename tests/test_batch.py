@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import emuq
+from doubling import doubled, in_double
 from emuq import batch, domains
 from emuq.agents import episodes
 from emuq.batch import api
@@ -20,8 +21,7 @@ from emuq.cli import main
 from emuq.errors import InputError
 from emuq.planning import support
 
-# In double precision, since the car's motion magnifies what is rounded.
-SMALL = {"features": 60, "capacity": 512, "precision": "double"}
+SMALL = {"features": 60, "capacity": 512}
 PAIRS = Sizes(2, 1, 1)
 HORIZON = 120
 
@@ -31,9 +31,20 @@ def car():
     return domains.make("MountainCar", horizon=HORIZON)
 
 
+class Precise(Driver):
+    """Runs in double precision, since the car's motion magnifies what is rounded."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        for group in self.groups:
+            agent = group.runs.agent
+            group.runs = group.runs._replace(agent=agent._replace(state=jax.vmap(doubled)(agent.state)))
+
+
 def alone(seed, **settings):
+    """The same as an agent of its own, as precise."""
     env = gym.make("emuq/MountainCar-v0", max_episode_steps=HORIZON)
-    return emuq.EMUQ(env, seed=seed, **(SMALL | settings))
+    return in_double(emuq.EMUQ(env, seed=seed, **(SMALL | settings)))
 
 
 def test_seeds_of_resets_are_those_of_the_agents_loop():
@@ -51,7 +62,7 @@ def test_a_run_is_the_one_that_the_agent_makes_alone(car):
     task, keys, seeds, own = api.prepare(car, [11, 1, 5], steps=500, sizes=PAIRS, **SMALL)
     kept = {}
     with api.precision():
-        driver = Driver(task, keys, seeds, own)
+        driver = Precise(task, keys, seeds, own)
         while driver.count < 140:
             driver.advance()
             for group in driver.groups:
@@ -76,7 +87,8 @@ def test_a_run_is_the_one_that_the_agent_makes_alone(car):
             np.testing.assert_allclose(together, apart, atol=1e-2)
 
 
-def test_runs_end_at_the_goal_and_leave_the_others_alone(car):
+def test_runs_end_at_the_goal_and_leave_the_others_alone(car, monkeypatch):
+    monkeypatch.setattr(api, "Driver", Precise)
     runs = batch.run(car, [11, 1, 2, 10, 18], episodes=2, until="goal", sizes=PAIRS, **SMALL)
     for i, seed in enumerate(runs.seeds):
         history = alone(int(seed)).learn(episodes=2, until="goal", progress=False)
@@ -100,7 +112,7 @@ def test_settings_may_be_arrays(car):
     steps = 20
     task, keys, seeds, own = api.prepare(car, [4, 4], steps=500, sizes=PAIRS, lookahead=0, **SMALL, **numbers)
     with api.precision():
-        driver = Driver(task, keys, seeds, own)
+        driver = Precise(task, keys, seeds, own)
         while driver.count < steps:
             driver.advance()
         state = driver.groups[0].runs.agent.state
@@ -160,7 +172,7 @@ def test_a_bad_axis_is_one_line(axis, capsys):
         ({"discount": [0.9]}, r"discount has shape \(1,\): expected one number for each of 2 runs"),
         ({"discount": [0.9, 1.5]}, "discount is 1.5"),
         ({"kappa": emuq.kappa.Target(0.1)}, "asks for test episodes"),
-        ({"plan_at_end": True}, "plan_at_end is True"),
+        ({"plan_interval": None}, "plan_interval is None: expected a number"),
         ({"preset": "paper"}, "unknown option 'preset'"),
     ],
 )

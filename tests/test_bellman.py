@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box
 
+from doubling import doubled
 from drawing import seed_of
 from emuq.agents.emuq import act, learn
-from emuq.agents.emuq.options import PAPER, Options, resolve
+from emuq.agents.emuq.options import PAPER, PRESETS, Options
 from emuq.agents.emuq.plan import plan
 from emuq.agents.emuq.state import choices_of, draw_basis, init
 from emuq.agents.spaces import Actions, actions_of
@@ -29,6 +30,24 @@ pytestmark = pytest.mark.usefixtures("x64")
 
 STATES, CHOICES = 6, 3
 GAUSS = np.polynomial.legendre.leggauss(40)
+
+
+@dataclasses.dataclass(frozen=True)
+class Exact(Options):
+    """Options of a plan that sweeps on until nothing changes any more."""
+
+    improvements: int = 2
+    tolerance: float = 1e-12
+
+    @property
+    def rules(self) -> Rules:
+        rules = super().rules
+        return dataclasses.replace(rules, improvements=self.improvements, tolerance=self.tolerance)
+
+
+def exactly(options, **changes):
+    """These options, but for some, of a plan that sweeps on."""
+    return Exact(**(dataclasses.asdict(options) | changes))
 
 
 def beginning(basis, options):
@@ -125,12 +144,11 @@ def agent_and_reference(rng, **changes):
     candidates = np.linspace(0, 1, 7)[:, None]
     nodes, weights = ((GAUSS[0] + 1) / 2)[:, None], GAUSS[1] / 2
     actions = Actions(candidates, nodes, weights, False, np.zeros(1), np.ones(1))
-    options = dataclasses.replace(
-        PAPER, features=30, precision="double", capacity=256, tolerance=1e-12, sweeps=20_000,
-        improvements=1, discount=0.8, **changes,
-    )  # fmt: skip
+    options = exactly(
+        PAPER, features=30, capacity=256, sweeps=20_000, improvements=1, discount=0.8, **changes
+    )
     basis = draw_basis(seed_of(rng), options, 2, choices_of(actions, options))
-    state = beginning(basis, options)
+    state = doubled(beginning(basis, options))
     f = basis.features
     slow = Reference(
         f.state_frequencies,
@@ -153,7 +171,7 @@ def walk(rng, state, slow, options, steps):
         # Stored in single precision: both see the same numbers.
         s, a, following = (np.float32(x).astype(float) for x in (s, a, following))
         state = observe(state, s, a, reward, following, np.bool_(terminal), 1.0, options)
-        if int(state.blocked.used) == options.block:
+        if int(state.blocked.used) == len(state.blocked.rows):
             state = fold(state)
         slow.step(s, a, reward, following, terminal)
         s = following
@@ -161,7 +179,7 @@ def walk(rng, state, slow, options, steps):
 
 
 def test_steps_and_plan_equal_the_transcription_of_algorithm_2(rng):
-    state, slow, options = walk(rng, *agent_and_reference(rng, block=16), 60)
+    state, slow, options = walk(rng, *agent_and_reference(rng), 150)
     np.testing.assert_allclose(learn.fold(state).blocked.covariance, slow.S, atol=1e-8)
     np.testing.assert_allclose(state.blocked.weights, np.stack([slow.m_q, slow.m_u], -1), atol=1e-6)
     planned = jax.jit(plan, static_argnames="options")(state, jnp.asarray(1.0), options)
@@ -182,14 +200,11 @@ def test_an_own_argmax_for_q_is_not_the_balanced_one(rng):
 @pytest.mark.parametrize("end", ["reset", "state", "zero"])
 def test_after_a_terminal_state_q_stops_and_u_goes_on_where_it_is_told(end, rng):
     """One transition: m_U = S phi t, so that t = r^e(s') + gamma phi(s', a*)'S phi t can be solved for t."""
-    options = Options(
-        features=20, capacity=256, exploration_end=end, precision="double", sweeps=5000, tolerance=1e-13,
-        exploration_discount=0.9, fresh=False,
-    )  # fmt: skip
+    options = Exact(features=20, capacity=256, exploration_end=end, sweeps=5000, exploration_discount=0.9)
     actions = Actions(np.eye(2), np.eye(2), np.full(2, 0.5), True, np.zeros(1), np.ones(1))
     basis = draw_basis(seed_of(rng), options, 1, choices_of(actions, options))
     here, action = jnp.array([0.2]), jnp.array([1.0, 0.0])
-    state = learn.begin(beginning(basis, options), here)
+    state = learn.begin(doubled(beginning(basis, options)), here)
     state = learn.observe(
         state, here, action, jnp.asarray(1.0), jnp.array([0.9]), jnp.asarray(True), jnp.asarray(1.0), options
     )
@@ -211,14 +226,6 @@ def test_after_a_terminal_state_q_stops_and_u_goes_on_where_it_is_told(end, rng)
     target = r_e / (1 - goes_on * float(basis.features(*ahead)[best] @ gain))
     assert target < 1.1 * r_e or end == "zero"  # what comes after weighs in
     assert float(u[0]) == pytest.approx(float(phi @ gain) * target, abs=1e-5)
-
-
-def test_a_reset_costs_what_waiting_costs():
-    rules = Rules(discount=0.9, reset_cost=5)
-    reward, factor = bellman.restart(jnp.array([-0.3, -0.3]), jnp.array([True, False]), rules)
-    waited = sum(-(0.9**i) for i in range(5)) + 0.9**5 * -0.3
-    np.testing.assert_allclose(reward, [waited, -0.3])
-    np.testing.assert_allclose(factor, [0.9**5, 1.0])
 
 
 def test_bounds_of_q_follow_the_rewards():
@@ -244,12 +251,11 @@ def test_single_precision_of_products_hardly_changes_a_plan(preset, rng):
     count, scores = 600, {}
     states = rng.random((count + 1, 2))
     actions, queries = rng.random((count, 1)), rng.random((200, 3))
+    options = exactly(PRESETS[preset], features=60, capacity=1024, improvements=1, tolerance=1e-4)
     for precision in ("single", "double"):
-        options = resolve(
-            preset, {"features": 60, "capacity": 1024, "precision": precision, "improvements": 1}
-        )
         basis = draw_basis(np.uint32(0), options, 2, choices_of(actions_of(Box(-1, 1, (1,))), options))
         state = beginning(basis, options)
+        state = doubled(state) if precision == "double" else state
         data = state.data._replace(
             states=state.data.states.at[:count].set(states[:-1].astype("f4")),
             next_states=state.data.next_states.at[:count].set(states[1:].astype("f4")),

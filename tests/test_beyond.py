@@ -78,10 +78,7 @@ def test_every_change_is_an_option_in_which_the_presets_differ():
     differ = {
         f.name for f in dataclasses.fields(DEFAULT) if getattr(DEFAULT, f.name) != getattr(PAPER, f.name)
     }
-    assert differ - named_there == {
-        "hold",
-        "lookahead",
-    }
+    assert differ - named_there == {"lookahead"}
 
 
 def test_verdicts_tables_and_figure_of_the_ablation():

@@ -337,7 +337,7 @@ def test_files_of_other_versions_say_what_to_do(version, advice, originals, forg
     ("kind", "option", "number"),
     [
         ("emuq", "features", 10**9), ("emuq", "features", 1000), ("emuq", "capacity", 10**12),
-        ("emuq", "block", 10**12), ("rffq", "features", 10**9),
+        ("rffq", "features", 10**9),
         ("rffq-fourier", "order", 10**6), ("dora", "memory", 10**12),
         ("dora", "actions_per_dimension", 10**9), ("vime", "pool", 10**12), ("vime", "batch", 10**12),
         ("vime", "hidden", 10**9), ("rnd", "features", 10**9), ("rnd", "capacity", 10**12),

@@ -56,7 +56,7 @@ def held_up(learner, env, step, error=None):
 def made(**options):
     """An agent that has compiled what it needs, and its machine."""
     env = Machine()
-    learner = emuq.EMUQ(env, seed=0, kappa=1.0, plan_interval=None, fresh=False, block=8, **EMUQ, **options)
+    learner = emuq.EMUQ(env, seed=0, kappa=1.0, plan_interval=None, refresh=None, **EMUQ, **options)
     learner.learn(episodes=2, progress=False)
     env.actions.clear()
     return learner, env

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 import emuq
 from cars import SMALL, car, weights
+from doubling import doubled, in_double
 from emuq.agents.emuq import learn, programs, schedule
 from emuq.agents.emuq.act import act as act_now
 from emuq.agents.emuq.options import Options
@@ -39,7 +41,7 @@ def walk_by_pure_functions(options, kappa, seed, steps):
     total = 0.0
     control = controller.init()
     with double():
-        state = beginning(agent_key(seed), options, scaling.dim, choices_of(actions, options))
+        state = doubled(beginning(agent_key(seed), options, scaling.dim, choices_of(actions, options)))
         s = jnp.asarray(scaling(env.reset(seed=reset_seed(seed, 0))[0]))
         state, weight = learn.begin(state, s), jnp.asarray(controller.value(control), float)
         index = act(state, s, weight, False)
@@ -63,7 +65,7 @@ def walk_by_pure_functions(options, kappa, seed, steps):
             if count >= schedule.next_plan(options, planned) and weight > 0:
                 planned, used = count, 0
                 state = programs.plan(state, weight, options)
-            elif used == options.block:
+            elif used == len(state.blocked.rows):
                 state, used = fold(state), 0
             grown = count - looked >= max(20, 0.15 * looked)
             if np.any(state.data.rewards) and count % 20 == 0 and grown:
@@ -79,19 +81,19 @@ def walk_by_pure_functions(options, kappa, seed, steps):
     return lengths, np.asarray(state.data.states[:steps])
 
 
-@pytest.mark.parametrize(("kappa", "block"), [(1.0, 8), (emuq.kappa.UntilGoal(), 64)])
-def test_the_agent_walks_as_its_pure_functions_do(kappa, block):
+@pytest.mark.parametrize(("kappa", "interval"), [(1.0, 70), (emuq.kappa.UntilGoal(), 10)])
+def test_the_agent_walks_as_its_pure_functions_do(kappa, interval):
     # In double precision: the two fold S at other steps, and the car's motion magnifies what is rounded.
-    given = {"precision": "double", "fresh": False, "block": block}
+    given = {"refresh": None, "plan_interval": interval}  # 70: a block of S is full before a plan
     lengths, states = walk_by_pure_functions(Options(**(SMALL | given)), kappa, seed=1, steps=400)
-    agent = car(seed=1, kappa=kappa, **given)
+    agent = in_double(car(seed=1, kappa=kappa, **given))
     agent.learn(steps=400, progress=False)
     assert len(lengths) >= 1
     assert [episode.length for episode in agent.history][: len(lengths)] == lengths
     np.testing.assert_allclose(agent.whole_state().data.states[:400], states, atol=1e-6)
 
 
-@pytest.mark.parametrize("options", [{}, {"block": 14, "plan_interval": None, "kappa": 1.0}])
+@pytest.mark.parametrize("options", [{}, {"plan_interval": None}, {"plan_interval": 1000, "kappa": 1.0}])
 def test_resuming_equals_never_having_stopped(tmp_path, options):
     whole, half = car(seed=3, **options), car(seed=3, **options)
     whole.learn(episodes=6, progress=False)
@@ -111,7 +113,7 @@ def test_learning_steps_at_a_time_keeps_whole_numbers_of_steps():
 
 
 def test_kappa_zero_acts_on_q_alone_and_infinity_on_u_alone():
-    agent = car(kappa=1.0, hold=False)
+    agent = car(kappa=1.0)
     agent.learn(episodes=2, progress=False)
     observations = np.random.default_rng(0).uniform([-1.2, -0.07], [0.6, 0.07], (40, 2))
 
@@ -141,7 +143,7 @@ def with_random_q(agent):
 
 
 def test_kappa_turned_between_two_steps_bears_on_the_next_action():
-    agent = with_random_q(car(kappa=1.0, lookahead=0, fresh=False, plan_interval=None))
+    agent = with_random_q(car(kappa=1.0, lookahead=0, refresh=None, plan_interval=None))
     taken, expected, other = [], [], []
 
     def turn(event):
@@ -179,12 +181,13 @@ def test_greedy_action_is_the_best_candidate():
 def test_a_transition_is_followed_through_eight_files():
     """Project files that one `_start` and one `_advance` go through, once all is compiled.
 
-    A transition that folds, one that plans and one that does neither; drawing features is another story.
+    A transition that folds, one that plans and one that does neither; features and looks are another story.
     """
     root, files, plans = str(Path(emuq.__file__).parent), set(), []
-    agent = car(kappa=1.0, block=8, fresh=False)
+    agent = car(kappa=1.0, plan_interval=40, refresh=None)
     agent.learn(episodes=9, until="goal", progress=False)
     agent.learn(episodes=2, progress=False)
+    agent.look()  # none is due in what follows
     env = agent.env
     observation, _ = env.reset(seed=0)
 
@@ -237,11 +240,24 @@ def test_the_paper_preset_is_algorithm_2():
     assert agent.kappa == 1.0
 
 
+def test_without_an_interval_it_plans_at_the_end_of_each_episode_and_only_then():
+    agent, seen = car(kappa=1.0, plan_interval=None), set()
+    agent.learn(episodes=2, callback=lambda event: seen.add(agent.planned), progress=False)
+    first, second = (episode.steps for episode in agent.history)
+    assert seen == {0, first, second}
+
+
+def test_there_are_fewer_than_twenty_options():
+    assert len(dataclasses.fields(Options)) < 20
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"preset": "best"}, "preset is 'best'"),
         ({"feature": 3}, "unknown option 'feature'"),
+        ({"block": 8}, "unknown option 'block': expected one of action_lengthscale, capacity"),
+        ({"plan_interval": 0}, "plan_interval is 0: expected a whole number from 1, or None"),
         ({"discount": 1.0}, "discount is 1.0"),
         ({"prior_precision": 0.0}, "prior_precision is 0.0"),
         ({"exploration_end": "never"}, "exploration_end is 'never'"),

@@ -11,6 +11,7 @@ from emuq import domains
 from emuq.agents.emuq.exact import ExactRuntime
 from emuq.agents.spaces import Spaces
 from emuq.errors import InputError
+from emuq.planning.targets import TOLERANCE
 
 
 def sea(size=10, **options) -> gym.Env:
@@ -69,7 +70,7 @@ def test_the_table_is_the_posterior_on_indicator_features(diver):
     novelty = alpha * variance.reshape(25, 2).mean(axis=1) - 1
     best = (q + u).reshape(25, 2).argmax(axis=1)
     target = novelty[following] + gamma * u.reshape(25, 2)[following, best[following]]
-    np.testing.assert_allclose(beta * covariance @ phi.T @ target, u, atol=2 * agent.settings.tolerance)
+    np.testing.assert_allclose(beta * covariance @ phi.T @ target, u, atol=2 * TOLERANCE)
     assert agent.converged == (True, True)
 
 

@@ -203,7 +203,7 @@ def test_maps_of_emuq_are_drawn_and_can_be_turned(chromium, car_page, scheme, wi
 def car_page(tmp_path_factory):
     env = gym.make("emuq/MountainCar-v0", max_episode_steps=120)
     with emuq.live(
-        emuq.EMUQ(env, plan_interval=None, plan_at_end=False, kappa=1.0, **SMALL),
+        emuq.EMUQ(env, plan_interval=None, kappa=1.0, **SMALL),
         out=tmp_path_factory.mktemp("car"),
     ) as found:
         yield found

@@ -12,6 +12,7 @@ import pytest
 
 import emuq
 from cars import car, weights
+from doubling import in_double
 from emuq import checkpoint
 from emuq.agents.emuq import act, learn, programs
 from emuq.agents.episodes import Transition
@@ -33,14 +34,14 @@ def walk(agent, steps):
 
 @pytest.mark.parametrize("kappa", [0.0, 0.7, np.inf])
 def test_it_does_what_the_pure_functions_do(kappa):
-    agent = car(kappa=kappa, precision="double", plan_interval=None, block=8, fresh=False, lookahead=0)
+    agent = in_double(car(kappa=kappa, plan_interval=None, refresh=None, lookahead=0))
     options = agent.settings
     observe, choose, fold = (
         jax.jit(learn.observe, static_argnames="options"), jax.jit(act.act_on), jax.jit(learn.fold)
     )  # fmt: skip
     with double():
         state = jax.tree.map(jnp.copy, agent.whole_state())
-        for i, (transition, action) in enumerate(walk(agent, 45)):
+        for i, (transition, action) in enumerate(walk(agent, 170)):
             seen = transition.observation, transition.next_observation
             here, there = (jnp.asarray(agent._scaling(x)) for x in seen)
             if i == 0:
@@ -50,7 +51,7 @@ def test_it_does_what_the_pure_functions_do(kappa):
             state = observe(state, here, used, transition.reward, there, ended, kappa, options)
             index = int(choose(state, None, there, kappa))
             np.testing.assert_array_equal(action, agent._choices[index])
-            if int(state.blocked.used) == 8:
+            if int(state.blocked.used) == len(state.blocked.rows):
                 state = fold(state)
         whole = agent.whole_state()
         same(whole.data, state.data)
@@ -62,9 +63,9 @@ def test_it_does_what_the_pure_functions_do(kappa):
 
 
 def test_the_whole_state_is_the_same_however_often_it_is_asked_for():
-    asked, left = (car(kappa=1.0, block=8) for _ in range(2))
+    asked, left = (car(kappa=1.0, plan_interval=100) for _ in range(2))  # a block is full before a plan
     for agent, often in ((asked, True), (left, False)):
-        for _ in walk(agent, 30):
+        for _ in walk(agent, 210):
             if often:
                 agent.whole_state()
     same(asked.whole_state(), left.whole_state())
@@ -90,10 +91,10 @@ def test_what_a_step_reads_is_packed_and_unpacked_without_loss(options):
         same(programs.join(moving, fixed), state)
 
 
-@pytest.mark.parametrize("precision", ["single", "double"])
-@pytest.mark.parametrize("steps", [3, 4, 7, 8, 11, 12, 50])
-def test_folding_in_the_background_is_exact(steps, precision):
-    agent = car(kappa=1.0, precision=precision, plan_interval=None, block=8)
+@pytest.mark.parametrize("precise", [lambda agent: agent, in_double], ids=["single", "double"])
+@pytest.mark.parametrize("steps", [31, 32, 63, 64, 95, 96, 400])
+def test_folding_in_the_background_is_exact(steps, precise):
+    agent = precise(car(kappa=1.0, plan_interval=1000))
     agent.learn(steps=steps, progress=False)
     state = agent.whole_state()
     with double():
@@ -103,7 +104,7 @@ def test_folding_in_the_background_is_exact(steps, precision):
         )
         whole = posterior.covariance(phi.T @ phi, agent.settings.prior_precision, 1.0)
         blocked = state.blocked
-        assert int(blocked.used) == agent._runtime.used <= 8
+        assert int(blocked.used) == agent._runtime.used <= len(blocked.rows)
         np.testing.assert_allclose(  # the data are in single precision in either case
             blocked.covariance - blocked.rows.T @ blocked.rows, whole, atol=1e-4 * float(jnp.max(whole))
         )
@@ -113,16 +114,16 @@ def test_folding_in_the_background_is_exact(steps, precision):
 
 
 def test_a_copy_of_an_agent_goes_on_by_itself():
-    agent = car(kappa=1.0, plan_interval=None, block=8)
-    agent.learn(steps=21, progress=False)  # a fold is under way
+    agent = car(kappa=1.0, plan_interval=1000)
+    agent.learn(steps=33, progress=False)  # a fold is under way
     twin = copy.deepcopy(agent)
     for one in (agent, twin):
-        one.learn(steps=30, progress=False)
+        one.learn(steps=70, progress=False)
     np.testing.assert_array_equal(weights(agent), weights(twin))
 
 
 def test_nothing_compiles_after_the_first_goal_and_four_episodes():
-    agent = car(kappa=1.0, block=8)  # small, so that all of it is folded early
+    agent = car(kappa=1.0, plan_interval=70)  # a block is full before a plan, and so folded early
     agent.learn(episodes=9, until="goal", progress=False)
     agent.learn(episodes=4, progress=False)
     assert agent.looked > 0

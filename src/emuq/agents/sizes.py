@@ -23,7 +23,7 @@ from emuq.errors import InputError
 
 # Of each agent, its options that are lengths, and of how many axes of one array.
 _AXES = {
-    "emuq": {"features": 2, "capacity": 1, "block": 1},
+    "emuq": {"features": 2, "capacity": 1},
     "rnd": {"features": 1, "capacity": 1, "hidden": 1, "outputs": 1},
     "vime": {"batch": 1, "hidden": 1, "pool": 1},
     "dora": {"memory": 1},

@@ -243,8 +243,8 @@ def _options(
             dataclasses.replace(options, **{name: float(value)})
             if "lengthscale" in name and not 0 < value < math.inf:
                 raise InputError(f"{name} has {value}: expected positive finite numbers")
-    if options.plan_at_end:
-        raise InputError("plan_at_end is True: expected False, since runs plan together; use emuq.EMUQ")
+    if options.plan_interval is None:
+        raise InputError("plan_interval is None: expected a number, since runs plan together; use emuq.EMUQ")
     return options
 
 

@@ -103,7 +103,7 @@ class Driver:
         pairs = [(g, w) for g, w in zip(self.groups, wishes, strict=True) if len(g.alive)]
         if pairs and stop == due:
             self._plan(pairs)
-        elif self._used == options.block:
+        elif self._used == schedule.BLOCK:
             for group, _ in pairs:
                 group.runs = programs.fold(group.runs)
             self._used = 0
@@ -115,7 +115,7 @@ class Driver:
         """The counts at which something may happen next."""
         options, count = self._task.kind.options, self.count
         look = (count // schedule.LOOK_INTERVAL + 1) * schedule.LOOK_INTERVAL if options.lookahead else None
-        return due, look, count + options.block - self._used, self._task.steps
+        return due, look, count + schedule.BLOCK - self._used, self._task.steps
 
     def _clock(self, counted: int) -> Clock:
         return Clock(jnp.int32(self.count), jnp.int32(self._used), jnp.int32(counted))

@@ -20,6 +20,7 @@ from jaxtyping import Array, Int
 from emuq.agents.emuq import learn
 from emuq.agents.emuq import whole as agents
 from emuq.agents.emuq.options import Options
+from emuq.agents.emuq.schedule import BLOCK
 from emuq.agents.emuq.state import State
 from emuq.agents.emuq.whole import Whole, Wishes
 from emuq.batch import single
@@ -97,7 +98,7 @@ def advance(
         return runs, Row(*(x.at[i].set(new) for x, new in zip(log, row, strict=True)))
 
     shapes = jax.eval_shape(lambda: jax.vmap(lambda run: _step(run, clock, *rules))(runs)[1])
-    log = Row(*(jnp.zeros((kind.options.block, size), x.dtype) for x in shapes))
+    log = Row(*(jnp.zeros((BLOCK, size), x.dtype) for x in shapes))
     runs, log = jax.lax.fori_loop(0, steps, tick, (runs, log))
     after = clock._replace(count=clock.count + steps)
 

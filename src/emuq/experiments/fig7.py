@@ -51,7 +51,7 @@ def _run(spec: RunSpec) -> Result:
         if event.kind == "step" and len(pictures) < PICTURES:
             paths[-1].append([round(float(x), 4) for x in event.transition.observation])
         elif event.kind == "episode" and len(pictures) < PICTURES:
-            if not agent.settings.plan_at_end:
+            if agent.settings.plan_interval is not None:
                 agent.plan()  # U as it stands after the episode, for the picture
             u = agent.values(grid, np.zeros(1))[1]
             pictures.append(

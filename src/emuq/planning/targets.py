@@ -21,6 +21,12 @@ from emuq.linear.posterior import Scalar
 from emuq.planning import transitions
 from emuq.planning.transitions import Transitions
 
+# Policy improvements a plan: with 1 goals are found no sooner, and more cost more.
+IMPROVEMENTS = 2
+# Largest change of a weight at which sweeps stop: far below what single precision does to values, 0.1% of
+# their range.
+TOLERANCE = 1e-4
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -28,13 +34,12 @@ class Rules:
 
     discount: Scalar = 0.99  # of Q
     exploration_discount: Scalar | None = None  # of U, where it is another
-    improvements: int = 2  # policy improvements a plan
+    improvements: int = IMPROVEMENTS
     sweeps: int = 60  # at most, for each improvement
-    tolerance: float = 1e-4  # largest change of a weight at which sweeps stop
+    tolerance: float = TOLERANCE
     u_bounds: tuple[Scalar, Scalar] = (-100.0, 0.0)
     q_policy: str = "own"  # Q bootstraps on argmax Q ("own") or on argmax Q + kappa U ("balanced", the paper)
     u_stops: bool = False  # U ends at a terminal transition too (its next state there is not used)
-    reset_cost: int = 0  # steps without discovery that a reset is worth: U's price of ending an episode
     chunk: int = 256
     single: bool = True  # products of the data's features are made in single precision, and summed in double
     table: int = 8192  # transitions up to which features are kept in memory between sweeps
@@ -95,19 +100,6 @@ def widen(
     return jnp.stack([jnp.minimum(bounds[0], extreme), jnp.maximum(bounds[1], extreme)])
 
 
-def restart(
-    exploration: Float[Array, "*n"], terminal: Bool[Array, "*n"], rules: Rules
-) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
-    """U's reward and the factor on its next value: a terminal transition first waits c steps for a reset.
-
-    Each of them earns r^e = -1:  -(1 - gamma^c) / (1 - gamma) + gamma^c (r^e + gamma U(reset state)).
-    """
-    fade = rules.u_discount**rules.reset_cost
-    waiting = fade * exploration - (1 - fade) / (1 - rules.u_discount)
-    factor = jnp.where(terminal, 0.0 if rules.u_stops else fade, 1.0)
-    return jnp.where(terminal, waiting, exploration), factor
-
-
 def num_chunks(data: Transitions, size: int) -> Int[Array, ""]:
     return (data.count + size - 1) // size
 
@@ -150,7 +142,6 @@ def backup(
     rows, mask = transitions.chunk(data, index, rules.chunk)
     states, actions, following = (x.astype(dtype) for x in (rows.states, rows.actions, rows.next_states))
     intrinsic = jax.lax.dynamic_slice_in_dim(exploration, index * rules.chunk, rules.chunk)
-    intrinsic, u_goes_on = restart(intrinsic, rows.terminal, rules)
     part = rounded(state_part(features, following, low), low)
     actions_part = rounded(candidates, low)
 
@@ -167,7 +158,9 @@ def backup(
     else:  # both values are linear in their weights
         balanced = values(balance(q_weights, u_weights, kappa))
         next_q, next_u = None, following_at(jnp.argmax(balanced, axis=-1))
-    goes_on = jnp.stack([1.0 - rows.terminal.astype(dtype), u_goes_on], axis=-1)
+    q_goes_on = 1.0 - rows.terminal.astype(dtype)
+    u_goes_on = q_goes_on if rules.u_stops else jnp.ones_like(q_goes_on)
+    goes_on = jnp.stack([q_goes_on, u_goes_on], axis=-1)
     rewards = jnp.stack([rows.rewards.astype(dtype), intrinsic], axis=-1)
     phi = features(states, actions, low) * mask[:, None]
     return Backup(phi, next_q, next_u, goes_on, rewards * mask[:, None])

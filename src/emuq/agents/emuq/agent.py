@@ -192,7 +192,7 @@ class EMUQ(Agent):
         """Indicator features: numbers are taken as they are, and features never drawn again."""
         self._exact, self._raw, self._visited, self._alongside = True, None, None, None
         self.options["exact"] = room
-        self.settings = replace(self.settings, fresh=False, hold=False, lookahead=0)
+        self.settings = replace(self.settings, refresh=None, lookahead=0)
         self._scaling = Scaling(np.zeros(self._flat.dim), np.ones(self._flat.dim))
         self._runtime = ExactRuntime(self._flat.dim, self._actions, self.settings, self.seed, room)
 
@@ -444,7 +444,7 @@ class EMUQ(Agent):
                     self._plan_on_new_features()
                 else:
                     self.plan()
-            elif schedule.fold_is_due(options, runtime.used):
+            elif schedule.fold_is_due(runtime.used):
                 runtime.fold()
             if (
                 isinstance(runtime, Runtime)
@@ -462,7 +462,7 @@ class EMUQ(Agent):
         """An episode is over: its policy is judged by it, if kappa was 0 throughout and nothing cut it."""
         with double():
             self._runtime.finish(episode.goal, episode.total_return, self._course.exploited and whole)
-        if self.settings.plan_at_end and self._course.planned < self.num_transitions:
+        if self.settings.plan_interval is None and self._course.planned < self.num_transitions:
             self.plan()
 
     def _beside(self) -> EpisodesBeside:

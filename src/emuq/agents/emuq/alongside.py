@@ -47,14 +47,14 @@ class Alongside:
 
     def after(self, kappa: float) -> None:
         """The rest of a step, once its action is known."""
-        runtime, options = self._runtime, self._agent.settings
+        runtime = self._runtime
         if self.background.is_due():
             self._take()
-        elif schedule.fold_is_due(options, runtime.used):
+        elif schedule.fold_is_due(runtime.used):
             runtime.fold()
         if self.background.kind is None:
             self._begin(kappa)
-        if runtime.waiting >= options.block:
+        if runtime.waiting >= schedule.BLOCK:
             runtime.upload()
 
     def settle(self) -> None:

@@ -28,6 +28,7 @@ import jax
 import numpy as np
 
 from emuq.agents.emuq import programs
+from emuq.agents.emuq.schedule import BLOCK
 from emuq.errors import InputError, quoted
 from emuq.precision import double
 
@@ -156,7 +157,7 @@ class Background:
 
 def follow(runtime: Runtime, made: Made, scale: Any, rows: Sequence[tuple[np.ndarray, np.ndarray]]) -> Made:
     """Learn from some of these transitions: as many as fit before the next fold, which is made, too."""
-    half = runtime.options.block // 2
+    half = BLOCK // 2
     some = rows[: half - made.used]
     table, starts = (np.zeros((half, len(column))) for column in some[0])
     for i, (row, start) in enumerate(some):

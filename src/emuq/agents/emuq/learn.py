@@ -24,7 +24,7 @@ from emuq.linear import expectation, posterior
 from emuq.linear.expectation import angles, expected_variance, quadratic_form, rounded
 from emuq.linear.features import Part, combine, scores, state_part
 from emuq.planning import transitions
-from emuq.planning.targets import balance, in_units, restart, widen
+from emuq.planning.targets import balance, in_units, widen
 
 ROUNDED = 1e-5  # an exploration reward so near to 0 is 0: single precision knows it no better
 
@@ -78,8 +78,8 @@ def update(
     table = jnp.concatenate([phi.astype(low.cos.dtype)[None], _at_nodes(state, low)])
     projections = state.blocked.rows @ table.T
     r_e = _exploration_reward(state, low, projections[:, 1:], options)
-    intrinsic, u_goes_on = restart(r_e, terminal, rules)
-    target_u = intrinsic + rules.u_discount * u_goes_on * jnp.clip(u[best_u], *rules.u_bounds)
+    u_goes_on = goes_on if rules.u_stops else 1.0
+    target_u = r_e + rules.u_discount * u_goes_on * jnp.clip(u[best_u], *rules.u_bounds)
     target = jnp.stack([target_q, target_u])
     blocked = posterior.update_blocked(state.blocked, phi, target, options.noise_precision, projections[:, 0])
     return state._replace(blocked=blocked, q_bounds=q_bounds)
@@ -115,7 +115,7 @@ def finish(
 ) -> State:
     """An episode is over; if all of it exploited, its ending says something about the policy that played."""
     state = state._replace(data=transitions.end(state.data))
-    if not options.hold:
+    if not options.lookahead:  # a regressed Q has no policies to choose among
         return state
     judged = trust.judge(state.trust, state.lookahead, goal, total, state.data.count)
     return state._replace(trust=trust.when(exploited, judged, state.trust))

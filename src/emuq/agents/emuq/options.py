@@ -1,6 +1,7 @@
 """EMU-Q's options, and the two presets: the paper's, and ours, one setting for every environment.
 
-Each option's comment says what happens when it is turned on, or up.
+Each option's comment says what happens when it is turned on, or up; docs/ablation.md says where it was
+measured.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from emuq.errors import InputError
-from emuq.linear.frequencies import Kernel, Lengthscale, Sampling
+from emuq.linear.frequencies import Lengthscale
 from emuq.planning.targets import Rules
 
 
@@ -23,8 +24,6 @@ class Options:
 
     # The features, on which Q and U are linear.
     features: int = 500  # M: more of them tell more situations apart; a step and a plan cost M^2
-    kernel: Kernel = "rbf"  # whose spectrum frequencies are drawn from: "rbf" is the smoothest
-    sampling: Sampling = "halton"  # "halton" and "sobol" spread frequencies evenly, "monte-carlo" does not
     state_lengthscale: Lengthscale = 0.5  # l_S: the larger, the farther a value generalises over states
     action_lengthscale: Lengthscale = 1.0  # l_A: the same over actions
     mixture: float = (
@@ -32,10 +31,9 @@ class Options:
     )
     clip: bool = True  # take an observation outside its bounds as at them: novelty out there has no end
     # Drawing features again.
-    fresh: bool = (
-        True  # draw new features at the start of every exploring episode; one draw may miss something.
-    )
-    refresh: int | None = 150  # draw them again within an exploring episode that has lasted so many steps
+    refresh: int | None = 150
+    # ^ Draw them for each exploring episode, and again within one that has lasted so many steps: one draw may
+    # miss something. None: draw once, and never again.
     zoom: int = 2  # so many of these draws double l_S in turn: exploration begins fine and becomes coarser
     # The posterior.
     prior_precision: float = 0.01  # alpha: the larger, the more evidence it takes to move a value away from 0
@@ -46,27 +44,21 @@ class Options:
     exploration_end: Literal["reset", "state", "zero"] = "reset"
     # ^ What U goes on with after a terminal state: the episode's start, the terminal state itself, or
     # nothing.
-    reset_cost: int = 0  # U treats a reset as so many steps without discovery: more make it avoid endings
     q_policy: Literal["own", "balanced"] = "own"  # Q's next action: the best in Q, or the best in Q + kappa U
     effort: float = 0.0  # what full effort costs while exploring, in ranges of U: more makes it gentler
     # Planning.
-    plan_interval: int | None = 10  # plan again after at least so many steps; None: at episode ends only
-    plan_growth: float = 0.05  # ... and after the data have grown by this share: more plans less often
-    plan_at_end: bool = False  # plan at the end of each episode as well
-    improvements: int = 2  # policy improvements in a plan
+    plan_interval: int | None = 10  # plan again after at least so many steps; None: when an episode ends
     sweeps: int = 12  # at most so many for each improvement: more cost more and explore no better
     table: int = 8192  # up to so many transitions every sweep is clipped, at O(N M); beyond, none, at O(M^2)
-    tolerance: float = 1e-4  # sweeps stop once no weight changes by more than this
     # Exploiting (kappa = 0).
-    lookahead: int = 1  # steps that Q looks ahead with a model of the dynamics; 0: none, Q is regressed
-    hold: bool = True  # trust a policy once it was seen to work, and try others before they replace it
-    # Time and memory: none of these changes what is computed, but for rounding.
-    block: int = 64  # updates of S that wait, at most, for the matrix product that takes them in together
+    lookahead: int = 1
+    # ^ Steps that Q looks ahead with a model of the dynamics; a policy that was seen to work is then trusted,
+    # and others are tried before they replace it. 0: none of this, Q is regressed.
+    # Memory: what is computed stays the same.
     capacity: int = 1 << 16  # transitions that there is room for at first; the room doubles when it is full
-    precision: Literal["single", "double"] = "single"  # of the step's M x M arrays and of a plan's products
 
     def __post_init__(self) -> None:
-        for name in ("plan_growth", "tolerance", "mixture", "effort", "table"):
+        for name in ("mixture", "effort", "table"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InputError(f"{name} is {getattr(self, name)}: expected a finite number from 0")
         for name in ("prior_precision", "noise_precision"):
@@ -75,19 +67,17 @@ class Options:
         for name in ("discount", "exploration_discount"):
             if getattr(self, name) is not None and not 0 <= getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a number from 0 to below 1")
-        for name in ("improvements", "sweeps", "capacity"):
+        for name in ("sweeps", "capacity"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a whole number from 1")
-        if self.refresh is not None and self.refresh < 1:
-            raise InputError(f"refresh is {self.refresh}: expected a whole number from 1, or None")
+        for name in ("refresh", "plan_interval"):
+            if getattr(self, name) is not None and not getattr(self, name) >= 1:
+                raise InputError(f"{name} is {getattr(self, name)}: expected a whole number from 1, or None")
         if self.lookahead not in (0, 1):
             raise InputError(f"lookahead is {self.lookahead}: expected 0 (none) or 1")
-        if self.block < 2 or self.block % 2:
-            raise InputError(f"block is {self.block}: expected an even number from 2")
         for name, known in (
             ("exploration_end", ("reset", "state", "zero")),
             ("q_policy", ("own", "balanced")),
-            ("precision", ("single", "double")),
         ):
             if getattr(self, name) not in known:
                 raise InputError(f"{name} is {getattr(self, name)!r}: expected one of {', '.join(known)}")
@@ -105,16 +95,12 @@ class Options:
         later = self.discount if self.exploration_discount is None else self.exploration_discount
         return Rules(
             discount=self.discount,
-            improvements=self.improvements,
             sweeps=self.sweeps,
             table=self.table,
-            tolerance=self.tolerance,
             exploration_discount=self.exploration_discount,
             u_bounds=(-1.0 / (1.0 - later), 0.0),
             q_policy=self.q_policy,
             u_stops=self.exploration_end == "zero",
-            reset_cost=self.reset_cost,
-            single=self.precision == "single",
         )
 
 
@@ -128,19 +114,16 @@ PAPER = Options(
     state_lengthscale=0.3,
     action_lengthscale=0.3,
     mixture=0.0,
-    fresh=False,
     refresh=None,
     zoom=0,
     clip=False,
     exploration_discount=None,
     plan_interval=None,
-    plan_at_end=True,
     exploration_end="state",
     q_policy="balanced",
     sweeps=60,
     table=0,
     lookahead=0,
-    hold=False,
 )
 
 PRESETS = {"default": DEFAULT, "paper": PAPER}

@@ -11,6 +11,7 @@ that an agent knows is in its transitions, so that another draw costs one pass o
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -32,11 +33,11 @@ FEW = 64  # new transitions that a plan adds to S without a factorisation
 
 def plan(state: State, kappa: Float[Array, ""], options: Options) -> State:
     """Refit S from all data, recompute every r^e, then policy iteration for Q and U (lines 15-18)."""
-    basis, rules = state.basis, options.rules
+    basis, low = state.basis, state.form.dtype
+    rules = replace(options.rules, single=low == jnp.float32)  # products are as precise as a step's
     # Exploration goes on in the next episode, which starts where this one did (Deviation 7).
     data = transitions.restarted(state.data) if options.exploration_end == "reset" else state.data
     gram, covariance = refit(state, options)
-    low = state.form.dtype
     form = quadratic_form(basis.features, basis.moments, covariance).astype(low)
     max_variance = basis.features.norm / options.prior_precision
     rewards = exploration_rewards(basis.features, basis.moments, form, max_variance, data, rules.chunk)

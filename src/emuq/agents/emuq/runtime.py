@@ -39,6 +39,7 @@ from jaxtyping import Array
 from emuq.agents.emuq import programs
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.programs import EXTRA
+from emuq.agents.emuq.schedule import BLOCK
 from emuq.agents.emuq.state import Basis, Choices, State
 from emuq.planning import transitions
 from emuq.planning.support import Lookahead
@@ -104,7 +105,7 @@ class Runtime:
         """The transitions that wait, among the data; twice the room where there is none left."""
         if not self._waiting:
             return
-        size, fixed, apart = self._options.block, self._fixed, np.bool_(self.apart)
+        size, fixed, apart = BLOCK, self._fixed, np.bool_(self.apart)
         data, blocked = fixed.data, fixed.blocked._replace(used=jnp.int32(self.used))
         while self.capacity < self.count:
             data, self.capacity = transitions.grown(data), 2 * self.capacity
@@ -144,11 +145,11 @@ class Runtime:
     def fold(self) -> None:
         """Half of the rows are new: begin to fold them in. All are filled: the older half is in S_0 first."""
         moving, fixed = self._moving, self._fixed
-        if self.used >= self._options.block:
+        if self.used >= BLOCK:
             blocked, basis = fixed.blocked, fixed.basis
             covariance, form = self._folding.take(blocked.covariance, moving.rows, basis)
             rows, older = programs.move_up(moving.rows)
-            self.used = self._options.block // 2
+            self.used = BLOCK // 2
             self._moving = moving._replace(rows=rows)
             self._fixed = fixed._replace(blocked=blocked._replace(covariance=covariance), form=form)
             self._reading = self._reading._replace(covariance=covariance, form=form)

@@ -1,9 +1,10 @@
 """When things happen: by the number of transitions, and by little else.
 
     fold     every time half a block of updates of S has come in
-    plan     at counts that grow by `plan_interval` steps and by the share `plan_growth`, while it explores
-    draw     at such a plan, if an episode has begun since the last draw or that one is `refresh` steps old:
-             the plan is made on new features
+    plan     at counts that grow by `plan_interval` steps and by 5%, while it explores; where that is None, at
+             the end of each episode
+    draw     at a plan of the first kind, if an episode has begun since the last draw or that one is
+             `refresh` steps old: the plan is made on new features
     look     at counts that are multiples of 20, if there is a reward other than a failure's and the data have
              grown by 20 steps and 15% since the last look
 
@@ -18,6 +19,12 @@ from typing import Any, NamedTuple
 
 from emuq.agents.emuq.options import Options
 
+# Updates of S that wait, at most. Half as many are taken in by one product, of about a millisecond: a thread
+# has time for it beside 32 steps.
+BLOCK = 64
+# By which share the data grow between plans, so that a step's part of the cost stays bounded. Planning at
+# every 2% explores no better.
+PLAN_GROWTH = 0.05
 LOOK_INTERVAL = 20  # steps before the agent looks ahead on new data,
 LOOK_GROWTH = 15  # and by how many percent these have grown: a step's part of the cost stays bounded
 
@@ -52,7 +59,7 @@ def next_plan(options: Options, planned: int) -> int | None:
     """
     if options.plan_interval is None:
         return None
-    return planned + max(options.plan_interval, int(options.plan_growth * planned))
+    return planned + max(options.plan_interval, int(PLAN_GROWTH * planned))
 
 
 def plan_after(options: Options, count: int) -> int | None:
@@ -70,17 +77,14 @@ def plans(options: Options, kappa: Any) -> Any:
 
 def draw_is_due(options: Options, course: Course, kappa: Any, count: Any) -> Any:
     """Whether the plan that is made now is on new features: one draw may miss something."""
-    if not options.fresh:
+    if options.refresh is None:
         return (kappa > 0) & False
-    due = course.began > course.drawn
-    if options.refresh is not None:
-        due = due | (count - course.drawn >= options.refresh)
-    return (kappa > 0) & due
+    return (kappa > 0) & ((course.began > course.drawn) | (count - course.drawn >= options.refresh))
 
 
-def fold_is_due(options: Options, used: int) -> bool:
+def fold_is_due(used: int) -> bool:
     """Whether half of the rows that wait is full, or all of them."""
-    return used % (options.block // 2) == 0
+    return used % (BLOCK // 2) == 0
 
 
 def may_look(options: Options, count: int) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from emuq.agents.emuq.options import Options
+from emuq.agents.emuq.schedule import BLOCK
 from emuq.agents.emuq.trust import Trust, nobody
 from emuq.agents.spaces import Actions
 from emuq.linear import expectation, posterior
@@ -26,6 +27,7 @@ from emuq.planning import support, transitions
 from emuq.planning.support import Lookahead
 from emuq.planning.transitions import Transitions
 
+LOW = jnp.float32  # of a step's M x M arrays: reading them is what a step costs
 DRAWS = 2**32 - 1  # a number of transitions that there never is: what is drawn, apart from ties
 
 
@@ -90,10 +92,8 @@ def draw_basis(
         options.features,
         state_dim,
         choices.candidates.shape[1],
-        kernel=options.kernel,
         state_lengthscale=wider * (jnp.asarray(scale) if isinstance(scale, tuple) else scale),
         action_lengthscale=options.action_lengthscale,
-        sampling=options.sampling,
         mixture=options.mixture,
     )
     candidates, nodes = jnp.asarray(choices.candidates), jnp.asarray(choices.nodes)
@@ -109,17 +109,16 @@ def draw_basis(
 
 def init(basis: Basis, lookahead: Lookahead, options: Options, key: Array) -> State:
     """S = I / alpha, m_Q = m_U = 0, no data."""
-    low = jnp.float32 if options.precision == "single" else jnp.float64
     m, j = basis.features.num_features, basis.features.state_frequencies.shape[0]
     state_dim, action_dim = basis.features.state_frequencies.shape[1], basis.actions.shape[1]
-    prior = posterior.prior(m, options.prior_precision, targets=2, dtype=low)
+    prior = posterior.prior(m, options.prior_precision, targets=2, dtype=LOW)
     chunk = options.rules.chunk
     capacity = -(-options.capacity // chunk) * chunk
     form = quadratic_form(basis.features, basis.moments, prior.covariance.astype(jnp.float64))
     state = State(
         basis,
-        posterior.block(prior._replace(weights=jnp.zeros((m, 2))), options.block),
-        form.astype(low).reshape(2 * j, 2 * j),
+        posterior.block(prior._replace(weights=jnp.zeros((m, 2))), BLOCK),
+        form.astype(LOW).reshape(2 * j, 2 * j),
         jnp.zeros((m, m)),
         jnp.eye(m) / options.prior_precision,
         jnp.zeros((), jnp.int32),

@@ -70,9 +70,6 @@ def planned(table: Table, actions: int, kappa: float, options: Options) -> Table
     bonus = novelty(visits, actions, options)[following]
     rules = options.rules
     u_on = np.where(terminal, 0.0, 1.0) if rules.u_stops else np.ones(different)
-    fade = rules.u_discount**rules.reset_cost
-    waiting = fade * bonus - (1 - fade) / (1 - rules.u_discount)
-    bonus, u_on = np.where(terminal, waiting, bonus), np.where(terminal, fade * u_on, 1.0)
     rewards = np.bincount(place, table.rewards[:different], pairs)
     intrinsic = np.bincount(place, number * bonus, pairs)
     q, u = table.q[:pairs].copy(), table.u[:pairs].copy()
@@ -87,10 +84,10 @@ def planned(table: Table, actions: int, kappa: float, options: Options) -> Table
         new_u = gain * (intrinsic + np.bincount(place, u_weight * next_u, pairs))
         change = max(np.abs(new_q - q).max(initial=0.0), np.abs(new_u - u).max(initial=0.0))
         q, u = new_q, new_u
-        if change <= options.tolerance:
+        if change <= rules.tolerance:
             break
     table.q[:pairs], table.u[:pairs] = q, u
-    table.counts[3:] = table.counts[2], change <= options.tolerance
+    table.counts[3:] = table.counts[2], change <= rules.tolerance
     return table
 
 

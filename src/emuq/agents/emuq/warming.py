@@ -76,9 +76,9 @@ def _call_all(agent: EMUQ, capacity: int) -> None:
 
     episode()
     twin.plan(1.0)
-    for _ in range(options.block):
+    for _ in range(schedule.BLOCK):
         step()
-        if schedule.fold_is_due(options, twin.used):
+        if schedule.fold_is_due(twin.used):
             twin.fold()
     twin.plan_anew(1.0, 1)
     if options.lookahead:
@@ -93,7 +93,7 @@ def _call_all(agent: EMUQ, capacity: int) -> None:
     if agent._alongside is not None:
         for episodes in (None, 1):
             background.plan(1.0, episodes)
-            for _ in range(options.block // 2 + 1):
+            for _ in range(schedule.BLOCK // 2 + 1):
                 step()
             background.take(rests=False)
             background.plan(1.0, None)
