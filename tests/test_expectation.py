@@ -45,7 +45,7 @@ def test_box_equals_a_hundred_thousand_samples(action_dim, basis, rng):
         assert abs(value - draws.mean()) < 5 * draws.std() / np.sqrt(len(draws))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(1, 8), st.booleans(), st.integers(0, 99))
 def test_discrete_set_is_exact(count, action_dim, pairs, basis, seed):
     rng = np.random.default_rng(seed)
