@@ -129,7 +129,7 @@ def test_nothing_compiles_after_the_first_goal_and_four_episodes():
     assert agent.looked > 0
 
     def compiled() -> list[int]:
-        calls = (programs.store, programs.plan, programs.begin, programs.finish, programs.fold,
+        calls = (programs.store, programs.plan, programs.begun, programs.finished, programs.fold,
                  programs.move_up, programs.plan_anew, programs.look.keywords["ahead"], programs.player,
                  agent._runtime._step)  # fmt: skip
         return [programs.step.cache_info().misses, *(call._cache_size() for call in calls)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -237,13 +237,40 @@ def _store(
     return jax.lax.fori_loop(0, number, one, data)
 
 
-def _begin(
-    state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, leads: Array, looks: bool
+def begin(
+    state: State, scale: jax.Array, observation: Any, kappa: Any, leads: Any, looks: bool
 ) -> tuple[State, jax.Array]:
-    """An episode's first action."""
+    """An episode's first action, and the state with its beginning in it."""
+    start, chosen, index = begun(state, scale, observation, kappa, leads, looks)
+    return state._replace(start=start, trust=chosen), index
+
+
+# A compiled call copies all that it returns: these two return what they change, and not megabytes.
+
+
+@partial(jax.jit, static_argnames="looks")
+def begun(
+    state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, leads: Array, looks: bool
+) -> tuple[jax.Array, Trust, jax.Array]:
+    """What an episode's beginning changes: where it began, and who plays; and its first action."""
     observation = _scaled(scale[:, : len(observation)], observation)
     state = learn.begin(state, observation, leads)
-    return state, act.act(state, observation, jnp.asarray(kappa, jnp.float64), looks)
+    return state.start, state.trust, act.act(state, observation, jnp.asarray(kappa, jnp.float64), looks)
+
+
+@partial(jax.jit, static_argnames="options")
+def finished(
+    state: State, goal: jax.Array, total: jax.Array, exploited: jax.Array, options: Options
+) -> tuple[jax.Array, Trust]:
+    """What an episode's end changes: which rows ended one, and what is known of policies."""
+    state = learn.finish(state, goal, total, exploited, options)
+    return state.data.ended, state.trust
+
+
+def finish(state: State, goal: Any, total: Any, exploited: Any, options: Options) -> State:
+    """The state after an episode's end."""
+    ended, judged = finished(state, goal, total, exploited, options)
+    return state._replace(data=state.data._replace(ended=ended), trust=judged)
 
 
 @jax.jit
@@ -258,8 +285,6 @@ class Calls(NamedTuple):
     """Programs over a whole state, by name."""
 
     store: Callable[..., Transitions]
-    begin: Callable[..., tuple[State, jax.Array]]
-    finish: Callable[..., State]
     plan: Callable[..., State]
     plan_anew: Callable[..., State]
     look: Callable[..., State]
@@ -267,16 +292,15 @@ class Calls(NamedTuple):
 
 def _calls(**how) -> Calls:
     jit = partial(jax.jit, static_argnames="options", **how)
-    begin = jax.jit(_begin, static_argnames="looks", **how)
-    whole = jit(learn.finish), jit(planning.plan), jit(planning.plan_anew)
     # A look takes longest to compile: one program serves all agents of its shapes, whatever their options.
     ahead = jax.jit(support.plan, compiler_options=how.get("compiler_options"))
-    return Calls(jax.jit(_store, **how), begin, *whole, partial(planning.look, ahead=ahead))
+    look = partial(planning.look, ahead=ahead)
+    return Calls(jax.jit(_store, **how), jit(planning.plan), jit(planning.plan_anew), look)
 
 
 GIVEN = _calls(donate_argnums=0)  # the state is gone once it has been passed on, but to a look
 KEPT = _calls(compiler_options=ALONE)  # another thread may be reading it
-store, begin, finish, plan, plan_anew, look = GIVEN
+store, plan, plan_anew, look = GIVEN
 
 
 @jax.jit

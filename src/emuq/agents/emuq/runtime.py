@@ -162,13 +162,13 @@ class Runtime:
     def begin(self, observation: np.ndarray, kappa: float, leads: bool = True) -> jax.Array:
         """An episode begins at this observation, not scaled yet: its first action, as an index."""
         state = self.whole_state()
-        state, index = self._calls.begin(state, self._scale, observation, kappa, np.bool_(leads), self.looked)
+        state, index = programs.begin(state, self._scale, observation, kappa, np.bool_(leads), self.looked)
         self._keep(state)
         return index
 
     def finish(self, goal: bool, total: float, exploited: bool) -> None:
         """An episode is over, with this return; `exploited`: kappa was 0 in all of it."""
-        self._keep(self._calls.finish(self.whole_state(), goal, np.float64(total), exploited, self._options))
+        self._keep(programs.finish(self.whole_state(), goal, np.float64(total), exploited, self._options))
 
     def gather(self, first: int, places: np.ndarray, length: int) -> None:
         """Transitions from `first` on in the order of these places; the first `length` are an episode."""
