@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -66,7 +67,7 @@ def test_the_page_is_whole_offline_and_twice_the_same(folder):
 
 def damage(folder, column: str, value: str) -> str:
     """Write over a column of one run; its key."""
-    with sqlite3.connect(folder / FILE) as database:
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as database:
         (key,) = database.execute("SELECT min(key) FROM runs WHERE status = 'done'").fetchone()
         database.execute(f"UPDATE runs SET {column} = ? WHERE key = ?", (value, key))
     return key

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -90,7 +91,8 @@ def test_several_writers_at_once_leave_one_row_a_run(tmp_path):
     for writer in writers:
         writer.join()
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
-    rows = sqlite3.connect(tmp_path / FILE).execute("SELECT key, result FROM runs").fetchall()
+    with closing(sqlite3.connect(tmp_path / FILE)) as database:
+        rows = database.execute("SELECT key, result FROM runs").fetchall()
     assert {key for key, _ in rows} == {spec.key for spec in SPECS}
     assert len(rows) == len(SPECS)
     assert {json.loads(result)["writer"] for _, result in rows} <= {0, 1, 2}

@@ -75,7 +75,11 @@ class Store:
             )
         with _explained(self.path):
             self._database = _connect(self.path, "mode=rwc") if create else _reader(self.path)
-            self._prepare(create)
+            try:
+                self._prepare(create)
+            except BaseException:  # nobody will have this store to close it
+                self._database.close()
+                raise
         self._file = os.stat(self.path)
 
     def _prepare(self, create: bool) -> None:
@@ -247,6 +251,9 @@ def _reader(path: Path) -> sqlite3.Connection:
                 "copy the folder to a place where it can"
             ) from None
         return _connect(path, "immutable=1")
+    except sqlite3.DatabaseError:  # no database at all
+        database.close()
+        raise
 
 
 @contextmanager
