@@ -132,7 +132,19 @@ def test_looking_ahead_is_compared_with_a_regressed_q_on_the_same_seeds():
     (table,) = ahead.tables(rows)
     assert [row[-1] for row in table.rows] == ["500.0 (6/6)", "9.0 (0/6)"]
     assert ahead.claims(rows[:6]) == []
-    assert ahead.tables([])[0].rows == ()
+    assert ahead.tables([]) == []
+
+
+def test_looking_ahead_is_compared_by_later_episodes_where_there_is_a_goal():
+    specs = [s for s in ahead.specs(range(6)) if s.domain == "MountainCar"]
+    rows = [
+        Row(s, {"first_goal": 1, "tests": [(30, 20, 70.0), (60, 5 if s.get("options") else 20, 70.0)]})
+        for s in specs
+    ]
+    (claim,) = ahead.claims(rows)
+    assert (claim.statistic, claim.verdict) == (0.5, "reproduced")
+    (table,) = ahead.tables(rows)
+    assert [row[-1] for row in table.rows] == ["100.0% [100.0%, 100.0%]", "50.0% [50.0%, 50.0%]"]
 
 
 # Environments that the project does not contain -----------------------------------------------------------

@@ -72,7 +72,7 @@ def walk_by_pure_functions(options, kappa, seed, steps):
                 state, looked = programs.look(state, options), count
             if terminated or truncated:
                 goal = jnp.asarray(info["is_success"])
-                state = programs.finish(state, goal, jnp.asarray(total), weight == 0, options)
+                state = learn.finish(state)
                 control = controller.update(control, Outcome(total, goal))
                 lengths.append(length)
                 s = jnp.asarray(scaling(env.reset(seed=reset_seed(seed, len(lengths)))[0]))

@@ -73,7 +73,6 @@ def test_these_do_not_know_each_other(source, target):
 PURE = (
     "options",
     "state",
-    "trust",
     "act",
     "learn",
     "plan",

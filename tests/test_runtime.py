@@ -130,7 +130,7 @@ def test_nothing_compiles_after_the_first_goal_and_four_episodes():
 
     def compiled() -> list[int]:
         calls = (programs.store, programs.plan, programs.begun, programs.finished, programs.fold,
-                 programs.move_up, programs.plan_anew, programs.look.keywords["ahead"], programs.player,
+                 programs.move_up, programs.plan_anew, programs.look.keywords["ahead"],
                  agent._runtime._step)  # fmt: skip
         return [programs.step.cache_info().misses, *(call._cache_size() for call in calls)]
 
@@ -139,15 +139,13 @@ def test_nothing_compiles_after_the_first_goal_and_four_episodes():
     assert compiled() == before
 
 
-def test_the_step_that_exploits_is_compiled_once_whoever_plays():
+def test_the_step_that_exploits_is_compiled_once():
     agent = car(kappa=1.0, features=46)  # shapes of its own: no other test has compiled these
     agent.learn(episodes=1, progress=False)
     agent.kappa = 0.0
-    before = agent._runtime._step._cache_size()
+    agent.look()
     agent.learn(episodes=1, progress=False)
     compiled = agent._runtime._step._cache_size()
-    assert compiled <= before + 1
-    trusted = agent.whole_state().trust._replace(held=jnp.ones((), bool), trial=jnp.zeros((), bool))
-    agent._runtime.replace(agent.whole_state()._replace(trust=trusted))
+    agent.look()
     agent.learn(episodes=1, progress=False)
     assert agent._runtime._step._cache_size() == compiled

@@ -60,7 +60,6 @@ class Agent(abc.ABC):
     any_units: ClassVar[bool] = False  # kappa U is weighed in units of Q
     any_action: ClassVar[bool] = False  # it learns from actions that it did not choose
     may_be_nan: ClassVar[tuple[str, ...]] = ()  # names of arrays in which NaN stands for "none yet"
-    may_be_large: ClassVar[dict[str, int]] = {}  # counts that no number of rows bounds, and what does
 
     def __init__(self, env: EnvLike, *, seed: int, kappa: float | Controller, options: dict) -> None:
         if not isinstance(seed, int | np.integer) or seed < 0:
@@ -89,8 +88,8 @@ class Agent(abc.ABC):
         """Learn from a transition; the next action (ignored when the episode is over)."""
 
     @abc.abstractmethod
-    def _finish(self, episode: Episode, *, whole: bool) -> None:
-        """The episode is over; not `whole`: it was cut short, and its return says nothing."""
+    def _finish(self, episode: Episode) -> None:
+        """The episode is over."""
 
     @abc.abstractmethod
     def _greedy(self, observation: Any, kappa: float) -> Any:

@@ -57,7 +57,7 @@ class RandomAgent(Agent):
     def _advance(self, transition: Transition) -> Any:
         return self._start(transition.next_observation)
 
-    def _finish(self, episode: Episode, *, whole: bool) -> None:
+    def _finish(self, episode: Episode) -> None:
         pass
 
     def _greedy(self, observation: Any, kappa: float) -> Any:

@@ -240,7 +240,7 @@ class RFFQ(Agent):
             )  # fmt: skip
         return self._action(self._index)
 
-    def _finish(self, episode: Episode, *, whole: bool) -> None:
+    def _finish(self, episode: Episode) -> None:
         if not np.all(np.isfinite(np.asarray(self._state.weights))):
             raise InputError(f"Q diverged with rate {self._rffq.rate}: lower the rate")
 

@@ -125,10 +125,9 @@ def _check_counts(agent: Agent, arrays: dict[str, np.ndarray]) -> None:
     rows = max((array.shape[0] for array in arrays.values() if array.ndim), default=0)
     bounded = hasattr(agent, "trajectories")  # an agent that keeps all data
     for name, array in arrays.items():
-        most = next((most for end, most in agent.may_be_large.items() if name.endswith(end)), rows)
-        if array.dtype.kind == "i" and (np.any(array < 0) or (bounded and not array.ndim and array > most)):
+        if array.dtype.kind == "i" and (np.any(array < 0) or (bounded and not array.ndim and array > rows)):
             raise InputError(
                 f"array {name!r} has {array.max() if bounded else array.min()}: expected a count from 0"
-                + (f" to {most}" if bounded else "")
+                + (f" to {rows}" if bounded else "")
                 + "; the file was altered, use another copy"
             )

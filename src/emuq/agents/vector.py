@@ -5,10 +5,8 @@ chosen then. So an agent's newest transitions are of several episodes that are u
 ends, its transitions are gathered (`Beside.gather`), so that closed episodes lie one after another in the
 order in which they ended, which is the history's.
 
-The first copy leads: new features are drawn as its episodes begin, and policies that exploit are judged by
-its episodes alone. Were they judged by whichever copy ends first, short episodes would count more often than
-long ones. Episodes that are under way when learning stops are cut: they have their rows in the history, and
-kappa's controller does not hear of them.
+The first copy leads: new features are drawn as its episodes begin. Episodes that are under way when learning
+stops are cut: they have their rows in the history, and kappa's controller does not hear of them.
 """
 
 from __future__ import annotations
@@ -47,8 +45,8 @@ class Beside(Protocol):
     def gather(self, first: int, order: list[int], length: int) -> None:
         """Transitions from `first` on come in this order; the first `length` of them are an episode."""
 
-    def finish(self, episode: Episode, *, judged: bool) -> None:
-        """An episode is over; `judged`: it says something about the policy that played it."""
+    def finish(self, episode: Episode) -> None:
+        """An episode is over."""
 
 
 class Under:
@@ -165,7 +163,7 @@ class Together:
         row = Episode(under.total, under.length, under.goal, under.kappa, self._closed)
         agent.history.append(row)
         try:
-            self._beside.finish(row, judged=i == LEADER and not cut)
+            self._beside.finish(row)
         finally:
             if not cut:
                 outcome = Outcome(row.total_return, row.goal, None, under.told)

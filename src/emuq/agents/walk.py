@@ -44,7 +44,6 @@ class Walk:
         self._callback, self._ears, self._deadline = callback, ears, deadline
         self._thread = None if deadline is None else ThreadPoolExecutor(1, thread_name_prefix="emuq-learn")
         self._told = False  # the environment says whether its goal was reached
-        self._whole = False  # the environment has ended the episode itself
 
     def episode(self, limit: int | None) -> tuple[Episode, bool]:
         """One learning episode of at most `limit` steps: its row, and whether learning is to go on."""
@@ -67,7 +66,7 @@ class Walk:
         agent, env, space = self._agent, self._env, self._agent.observation_space
         under_way = agent._under_way = UnderWay(agent.kappa, agent.num_transitions)
         observation = readings.reset(env, space, agent._reset_seed(len(agent.history)))
-        action, most, self._whole = agent._start(observation), -math.inf, False
+        action, most = agent._start(observation), -math.inf
         before = made = under_way.learned.steps
         answers = self._answers(under_way)
         try:
@@ -75,7 +74,6 @@ class Walk:
                 step = readings.step(env, space, action, made + 1, most)
                 made += 1
                 most, self._told = max(most, step.reward), step.told
-                self._whole = step.terminated or step.truncated
                 truncated = step.truncated or made - before == limit
                 over = step.terminated or truncated
                 goal = over and step.goal
@@ -117,7 +115,7 @@ class Walk:
         count = agent.controller.test_episodes
         returns = np.full(count, np.nan) if count else None
         try:
-            agent._finish(row, whole=self._whole)
+            agent._finish(row)
             if tested and returns is not None:
                 self._test(returns)
         finally:

@@ -87,12 +87,12 @@ def advance(
     def close(runs: Run, clock: Clock) -> tuple:
         """What `end` changes, where an episode is over: not the large arrays, which a branch would copy."""
         ended = jax.vmap(lambda run: _at(single.end, run, clock, *rules))(runs)
-        return _where(runs.over, _ending(ended, looks), _ending(runs, looks))
+        return _where(runs.over, _ending(ended), _ending(runs))
 
     def tick(i: Array, carry: tuple[Run, Row]) -> tuple[Run, Row]:
         runs, log = carry
         now = clock._replace(count=clock.count + i, used=clock.used + i)
-        closed = jax.lax.cond(jnp.any(runs.over), lambda: close(runs, now), lambda: _ending(runs, looks))
+        closed = jax.lax.cond(jnp.any(runs.over), lambda: close(runs, now), lambda: _ending(runs))
         runs = _ended(runs, closed)
         runs, row = jax.vmap(lambda run: _step(run, now, *rules))(runs)
         return runs, Row(*(x.at[i].set(new) for x, new in zip(log, row, strict=True)))
@@ -118,23 +118,19 @@ def _step(run: Run, clock: Clock, *rules: Any) -> tuple[Run, Row]:
     return run._replace(agent=untimed(run.agent)), row
 
 
-def _ending(runs: Run, looks: bool) -> tuple:
+def _ending(runs: Run) -> tuple:
     agent, state = runs.agent, runs.agent.state
-    # Before any run has looked ahead, all policies are the same: none.
-    trust = state.trust if looks else state.trust._replace(proven=None, playing=None)
     return (
-        (state.data.ended, state.start, trust),
+        (state.data.ended, state.start),
         (agent.course, agent.control, agent.episodes, agent.total),
         (runs.world, runs.stream, runs.t, runs.observation, runs.choice, runs.over),
     )
 
 
 def _ended(runs: Run, parts: tuple) -> Run:
-    (ended, start, trust), (course, control, episodes, total), rest = parts
+    (ended, start), (course, control, episodes, total), rest = parts
     state = runs.agent.state
-    if trust.proven is None:
-        trust = trust._replace(proven=state.trust.proven, playing=state.trust.playing)
-    state = state._replace(data=state.data._replace(ended=ended), start=start, trust=trust)
+    state = state._replace(data=state.data._replace(ended=ended), start=start)
     agent = Whole(state, course, control, episodes, total)
     return Run(agent, runs.seed, runs.numbers, *rest, goal=runs.goal)
 

@@ -109,7 +109,7 @@ def end(
     run: Run, domain: Domain, controller: Controller, options: Options, tables: Tables, looks: bool
 ) -> Run:
     """Close the episode and begin the next one."""
-    agent = agents.end(run.agent, run.goal, controller, options.at(run.numbers))
+    agent = agents.end(run.agent, run.goal, controller)
     world, stream = _reset(domain, run.seed, agent.episodes)
     observation = observe(domain, world, tables.scale)
     agent, choice = agents.begin(agent, observation, controller, looks)

@@ -1,17 +1,19 @@
 """Beyond the paper: what looking ahead is worth. The default agent, and the same with a regressed Q.
 
-On Gymnasium's five tasks of the field, with their own rewards. At each mark the policy of kappa = 0 plays 10
-test episodes, as in `field`, whose results these are: `returns`, `seconds`, `threshold_steps`.
+On Gymnasium's five tasks of the field, with their own rewards: at each mark the policy of kappa = 0 plays 10
+test episodes, as in `field`, whose results these are (`returns`, `seconds`, `threshold_steps`). On the four
+goal-only domains of `exploit`: 20 tests after every episode, with its results (`first_goal`, `tests`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from emuq.experiments import field, statistics
-from emuq.experiments.base import Claim, Experiment, Row, Table, paired, select
+from emuq.experiments import exploit, field, statistics
+from emuq.experiments.base import Claim, Experiment, Result, Row, Table, paired, select
 from emuq.experiments.field_tasks import GYMNASIUM, MARKS, spec_of
 from emuq.run.spec import RunSpec
 
@@ -21,30 +23,48 @@ CHANGES: dict[str, dict] = {"default": {}, "without looking ahead": {"lookahead"
 
 def specs(seeds: Sequence[int]) -> tuple[RunSpec, ...]:
     marks = tuple(mark for mark in MARKS if mark <= STEPS)
-    return tuple(
-        spec_of("emuq", task, seed, experiment=NAME, steps=STEPS, marks=marks, change=change,
-                options=tuple(options.items()))
-        for task in GYMNASIUM
-        for change, options in CHANGES.items()
-        for seed in seeds
-    )  # fmt: skip
+    found: list[RunSpec] = []
+    for change, options in CHANGES.items():
+        own: dict[str, Any] = {"experiment": NAME, "change": change, "options": tuple(options.items())}
+        found += (spec_of("emuq", t, s, steps=STEPS, marks=marks, **own) for t in GYMNASIUM for s in seeds)
+        found += (exploit.spec_of(domain, s, **own) for domain in exploit.DOMAINS for s in seeds)
+    return tuple(found)
+
+
+def execute(specs: Sequence[RunSpec]) -> list[Result]:
+    return [(field if spec.domain in GYMNASIUM else exploit).execute([spec])[0] for spec in specs]
 
 
 def claims(rows: Sequence[Row]) -> list[Claim]:
-    """On each task: are more runs at the threshold, with looking ahead than without?"""
+    """Does it do better with looking ahead, on the same seeds? By the last mark, or the later episodes."""
     found = []
     default, without = CHANGES
-    for task in GYMNASIUM:
-        pairs = paired(select(rows, change=default, domain=task), select(rows, change=without, domain=task))
+    for domain in (*GYMNASIUM, *exploit.DOMAINS):
+        pairs = paired(
+            select(rows, change=default, domain=domain), select(rows, change=without, domain=domain)
+        )
         if pairs:
-            gain = statistics.mean([float(_there(a, -1)) - _there(b, -1) for a, b in pairs])
-            text = f"looking ahead solves {task} more often"
-            measure = f"difference in the share of runs at the threshold after {STEPS:,} steps"
-            found.append(Claim.above(NAME, text, measure, gain))
+            gain = statistics.mean([_good(a) - _good(b) for a, b in pairs])
+            text = f"looking ahead solves {domain} more often"
+            found.append(Claim.above(NAME, text, _measure(domain), gain))
     return found
 
 
+def _measure(domain: str) -> str:
+    if domain in GYMNASIUM:
+        return f"difference in the share of runs at the threshold after {STEPS:,} steps"
+    return f"difference in the share of episodes from {exploit.BY} on after which all tests pass"
+
+
+def _good(row: Row) -> float:
+    return float(_there(row, -1)) if row.spec.domain in GYMNASIUM else exploit.kept(row, exploit.BY)
+
+
 def tables(rows: Sequence[Row]) -> list[Table]:
+    return [table for table in (_tasks(rows), _goals(rows)) if table.rows]
+
+
+def _tasks(rows: Sequence[Row]) -> Table:
     marks = [mark for mark in MARKS if mark <= STEPS]
     body = []
     for task, (_, threshold, _) in GYMNASIUM.items():
@@ -54,7 +74,19 @@ def tables(rows: Sequence[Row]) -> list[Table]:
                 body.append((f"{task} ({threshold:g})", change, *cells))
     header = ("task", "agent", *(f"{mark:,}" for mark in marks))
     title = "Median return of tests (runs at the threshold) after so many environment steps"
-    return [Table(title, header, tuple(body))]
+    return Table(title, header, tuple(body))
+
+
+def _goals(rows: Sequence[Row]) -> Table:
+    body = []
+    for domain in exploit.DOMAINS:
+        for change in CHANGES:
+            if cell := select(rows, change=change, domain=domain):
+                share = statistics.mean([exploit.kept(row, exploit.BY) for row in cell])
+                low, high = share.interval or (np.nan, np.nan)
+                body.append((domain, change, f"{share.value or 0:.1%} [{low:.1%}, {high:.1%}]"))
+    title = f"Goal-only: episodes from {exploit.BY} on after which all {exploit.TESTS} tests pass"
+    return Table(title, ("domain", "agent", "share of episodes"), tuple(body))
 
 
 def _there(row: Row, place: int) -> bool:
@@ -67,10 +99,10 @@ def _cell(cell: Sequence[Row], place: int) -> str:
 
 
 NOTES = (
-    "Not in the paper. `lookahead=0` is the default agent with Q regressed on its features, as in the paper; "
-    "policies are not tried and trusted then. Tasks, thresholds and tests are those of the field."
+    "Not in the paper. `lookahead=0` is the default agent with Q regressed on its features, as in the paper. "
+    "Tasks, thresholds and tests are those of the field, and on goal-only domains those of `exploit`."
 )
 EXPERIMENTS = (
-    Experiment(NAME, "What looking ahead is worth", RUNS, specs, field.execute, claims, tables=tables,
+    Experiment(NAME, "What looking ahead is worth", RUNS, specs, execute, claims, tables=tables,
                varies=("change",), notes=NOTES, beyond=True),
 )  # fmt: skip

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from emuq.agents.emuq.act import act_greedily
+from emuq.agents.emuq.act import act
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.state import State
 from emuq.agents.spaces import Actions
@@ -44,7 +44,7 @@ class Tester:
 
         def step(c):
             state, t, _, _ = c
-            index = act_greedily(agent, self.observe(state), jnp.zeros(()), self.looks)
+            index = act(agent, self.observe(state), jnp.zeros(()), self.looks)
             out = self.domain.step(state, jnp.asarray(self._moves)[index], step_key(stream, t))
             return out.state, t + 1, out.terminated, out.goal
 

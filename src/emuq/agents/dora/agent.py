@@ -116,7 +116,7 @@ class DORA(Agent):
             )
         return self._action()
 
-    def _finish(self, episode: Episode, *, whole: bool) -> None:
+    def _finish(self, episode: Episode) -> None:
         pass
 
     def _greedy(self, observation: Any, kappa: float) -> Any:

@@ -7,7 +7,7 @@ The effort e(a) is 0 at rest and 1 with all actuators at their limits, so that o
 stays near rest. Only acting has this price: U itself is the value of exploring at its best. U is linear in
 features; Q is one of the two:
 
-    looking ahead   r(s, a) + W(f(s, a)) of a policy, the trusted one or the newest plan (`trust`)
+    looking ahead   r(s, a) + W(f(s, a)), of the newest look
     none            linear in these features, as in the paper: with `lookahead=0`, and before the first look
 """
 
@@ -17,7 +17,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from emuq.agents.emuq import trust
 from emuq.agents.emuq.state import State
 from emuq.agents.ties import argmax_by_bits
 from emuq.linear import posterior
@@ -33,24 +32,15 @@ def act(
 ) -> Int[Array, ""]:
     """argmax over the candidate actions of Q + kappa U (equation 13), as an index; O(K M).
 
-    Q is that of the policy whose episode it is, which may be on trial, if an agent `looks` ahead.
+    Q is that of the newest look, if an agent `looks` ahead.
     """
-    policy = trust.player(state.trust, state.lookahead, state.data.count) if looks else None
-    return act_on(state, policy, observation, kappa)
-
-
-def act_greedily(
-    state: State, observation: Float[Array, " ds"], kappa: Float[Array, ""], looks: bool
-) -> Int[Array, ""]:
-    """As `act`, but with Q of the trusted policy if there is one: what a user is given."""
-    policy = trust.best(state.trust, state.lookahead) if looks else None
-    return act_on(state, policy, observation, kappa)
+    return act_on(state, state.lookahead if looks else None, observation, kappa)
 
 
 def act_on(
     state: State, policy: Lookahead | None, observation: Float[Array, " ds"], kappa: Float[Array, ""]
 ) -> Int[Array, ""]:
-    """As `act`, for a caller who knows which policy has Q: this one, or None, the newest weights."""
+    """As `act`, for a caller who has the policy whose Q it is; None: Q is linear in its weights."""
     basis, kappa = state.basis, in_units(kappa, state.q_bounds)
     part = state_part(basis.features, observation)
     q_weights, u_weights = state.blocked.weights.T
@@ -74,8 +64,7 @@ def values(state: State, observation: Float[Array, "n ds"], action: Float[Array,
     waiting = jnp.sum((low @ state.blocked.rows.T) ** 2, axis=-1)
     variance = (posterior.variance(state.blocked.covariance, low) - waiting).astype(phi.dtype)
     if looks:
-        best = trust.best(state.trust, state.lookahead)
-        q = support.values(best, observation, action).astype(phi.dtype)
+        q = support.values(state.lookahead, observation, action).astype(phi.dtype)
     else:
         q = phi @ state.blocked.weights[:, 0]
     return q, phi @ state.blocked.weights[:, 1], variance

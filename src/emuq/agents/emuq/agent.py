@@ -17,8 +17,7 @@ A transition, in the order in which things happen (`_advance`):
                dynamics and the value of the states that were visited (`plan.look`)
 
 This file keeps the order, checks what comes in, and knows Gymnasium. The pure functions are in `learn`,
-`plan` and `act`, over the value in `state`; `schedule` says when; `trust` which policy exploits; `runtime`
-makes it fast.
+`plan` and `act`, over the value in `state`; `schedule` says when; `runtime` makes it fast.
 """
 
 from __future__ import annotations
@@ -42,7 +41,6 @@ from emuq.agents.emuq.insight import Insight
 from emuq.agents.emuq.options import Options, resolve
 from emuq.agents.emuq.runtime import Runtime
 from emuq.agents.emuq.state import agent_key, choices_of
-from emuq.agents.emuq.trust import FOREVER
 from emuq.agents.episodes import Transition, check_finite
 from emuq.agents.flatten import Flat
 from emuq.agents.limits import Limits
@@ -80,7 +78,6 @@ class EMUQ(Agent):
     name: ClassVar[str] = "emuq"
     takes_copies: ClassVar[bool] = True
     any_units: ClassVar[bool] = True
-    may_be_large: ClassVar[dict[str, int]] = {".trust.steps": FOREVER}
     any_action: ClassVar[bool] = True
 
     def __init__(
@@ -424,7 +421,7 @@ class EMUQ(Agent):
             with double():
                 self._alongside.repeat()
         row = self._row(transition, kappa)
-        self._course = schedule.stepped(self._course, transition.reward, transition.terminated, kappa)
+        self._course = schedule.stepped(self._course, transition.reward, transition.terminated)
         if isinstance(runtime, Runtime):
             warming.prepare(self, runtime)
         runtime.rewarded = self._course.rewarded
@@ -449,7 +446,7 @@ class EMUQ(Agent):
             if (
                 isinstance(runtime, Runtime)
                 and schedule.may_look(options, count)
-                and schedule.look_is_due(self._course, count, runtime.proven, runtime.trial_at)
+                and schedule.look_is_due(self._course, count)
             ):
                 self.look()
         return self._action(index)
@@ -458,10 +455,10 @@ class EMUQ(Agent):
         observed, following = map(self._flat, (transition.observation, transition.next_observation))
         self._raw = ranges.add(raw, self.num_transitions - 1, observed, following)
 
-    def _finish(self, episode: Episode, *, whole: bool) -> None:
-        """An episode is over: its policy is judged by it, if kappa was 0 throughout and nothing cut it."""
+    def _finish(self, episode: Episode) -> None:
+        """An episode is over: returns are seen along it."""
         with double():
-            self._runtime.finish(episode.goal, episode.total_return, self._course.exploited and whole)
+            self._runtime.finish()
         if self.settings.plan_interval is None and self._course.planned < self.num_transitions:
             self.plan()
 

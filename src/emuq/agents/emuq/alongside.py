@@ -71,7 +71,7 @@ class Alongside:
         if due and schedule.plans(options, kappa):
             anew = schedule.draw_is_due(options, course, kappa, count)
             background.plan(kappa, len(agent.history) if anew else None, self._check())
-        elif options.lookahead and schedule.look_is_due(course, count, runtime.proven, runtime.trial_at):
+        elif options.lookahead and schedule.look_is_due(course, count):
             background.look()
 
     def _check(self) -> Any:

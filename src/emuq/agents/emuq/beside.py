@@ -37,13 +37,13 @@ class EpisodesBeside:
         runtime.apart = False
 
     def begin(self, observation: Any) -> Any:
-        """U goes on from here; the features, and whose turn it is to exploit, stay as they are."""
+        """U goes on from here; the features stay as they are."""
         agent = self._agent
         observed = agent._checked(agent._flat(observation))
         if agent._raw is not None:
             agent._raw = agent._raw._replace(start=ranges.bounded(observed))
         with double():
-            index = agent._runtime.begin(observed, agent.kappa, leads=False)
+            index = agent._runtime.begin(observed, agent.kappa)
         return agent._action(index)
 
     def gather(self, first: int, order: list[int], length: int) -> None:
@@ -55,5 +55,5 @@ class EpisodesBeside:
             for rows in agent._raw[:2]:
                 rows[first : first + len(places)] = rows[places]
 
-    def finish(self, episode: Episode, *, judged: bool) -> None:
-        self._agent._finish(episode, whole=judged)
+    def finish(self, episode: Episode) -> None:
+        self._agent._finish(episode)

@@ -103,7 +103,7 @@ def _close(agent: EMUQ, under_way: UnderWay) -> Outcome:
     row = under_way.row(agent.num_transitions)
     agent.history.append(row)
     agent._under_way = None
-    agent._finish(row, whole=False)  # another's episode says nothing about this agent's policy
+    agent._finish(row)
     count = agent.controller.test_episodes
     return Outcome(row.total_return, row.goal, np.full(count, np.nan) if count else None)
 

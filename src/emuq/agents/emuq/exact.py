@@ -79,7 +79,7 @@ class ExactRuntime:
         self._names[name] = number
         return number
 
-    def begin(self, observation: np.ndarray, kappa: float, leads: bool = True) -> int:
+    def begin(self, observation: np.ndarray, kappa: float) -> int:
         """An episode begins here: plan if there is something new, then the first action."""
         self._start = self.state_of(observation, new=True)
         if self._table.counts[3] < self.count:
@@ -153,8 +153,8 @@ class ExactRuntime:
     def fold(self) -> None:
         """S has nothing that waits."""
 
-    def finish(self, goal: bool, total: float, exploited: bool) -> None:
-        """A table is not judged by one episode."""
+    def finish(self) -> None:
+        """An episode is over: a table has no use for that."""
 
     def act_greedily(self, observation: np.ndarray, kappa: float) -> int:
         """argmax_a Q + kappa U, learning nothing."""

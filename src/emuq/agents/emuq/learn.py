@@ -3,7 +3,7 @@
     begin     an episode begins
     observe   a transition: `update` of S, m_Q and m_U, and `store` among the data
     fold      S takes in the updates that wait
-    finish    an episode is over, and its policy is judged by it
+    finish    an episode is over
 
 An observation costs two matrix-vector products: S phi, for the update of the posterior, and T z, for the
 exploration reward in closed form. The rank-1 terms of S wait until `fold` takes many of them in at once.
@@ -17,7 +17,6 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from emuq.agents.emuq import trust
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.state import State
 from emuq.linear import expectation, posterior
@@ -29,10 +28,9 @@ from emuq.planning.targets import balance, in_units, widen
 ROUNDED = 1e-5  # an exploration reward so near to 0 is 0: single precision knows it no better
 
 
-def begin(state: State, observation: Float[Array, " ds"], leads: Bool[Array, ""] | bool = True) -> State:
-    """An episode begins here, with a policy of its own if it `leads`."""
-    chosen = trust.begin(state.trust, state.lookahead, state.data.count)
-    return state._replace(start=observation, trust=trust.when(jnp.asarray(leads), chosen, state.trust))
+def begin(state: State, observation: Float[Array, " ds"]) -> State:
+    """An episode begins here."""
+    return state._replace(start=observation)
 
 
 def observe(
@@ -110,15 +108,9 @@ def _exploration_reward(
     return jnp.where(reward > -ROUNDED, 0.0, reward)
 
 
-def finish(
-    state: State, goal: Bool[Array, ""], total: Float[Array, ""], exploited: Bool[Array, ""], options: Options
-) -> State:
-    """An episode is over; if all of it exploited, its ending says something about the policy that played."""
-    state = state._replace(data=transitions.end(state.data))
-    if not options.lookahead:  # a regressed Q has no policies to choose among
-        return state
-    judged = trust.judge(state.trust, state.lookahead, goal, total, state.data.count)
-    return state._replace(trust=trust.when(exploited, judged, state.trust))
+def finish(state: State) -> State:
+    """An episode is over: returns are seen along its transitions."""
+    return state._replace(data=transitions.end(state.data))
 
 
 def fold(state: State) -> State:

@@ -52,8 +52,7 @@ class Options:
     table: int = 8192  # up to so many transitions every sweep is clipped, at O(N M); beyond, none, at O(M^2)
     # Exploiting (kappa = 0).
     lookahead: int = 1
-    # ^ Steps that Q looks ahead with a model of the dynamics; a policy that was seen to work is then trusted,
-    # and others are tried before they replace it. 0: none of this, Q is regressed.
+    # ^ Steps that Q looks ahead with a model of the dynamics. 0: Q is regressed on its features.
     # Memory: what is computed stays the same.
     capacity: int = 1 << 16  # transitions that there is room for at first; the room doubles when it is full
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emuq.agents.emuq import trust
 from emuq.agents.emuq.exact import ExactRuntime
 from emuq.agents.emuq.state import State
 from emuq.agents.emuq.table import Table
@@ -37,7 +36,7 @@ def export(agent: EMUQ, path: str | os.PathLike) -> None:
     else:
         with double():
             state, looks = agent._runtime.known()
-            found = _of_lookahead(trust.best(state.trust, state.lookahead)) if looks else _of_weights(state)
+            found = _of_lookahead(state.lookahead) if looks else _of_weights(state)
     np.savez(path, **general, **found)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,12 +21,11 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from emuq.agents.emuq import act, learn, trust
+from emuq.agents.emuq import act, learn
 from emuq.agents.emuq import plan as planning
 from emuq.agents.emuq import state as states
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.state import Basis, State
-from emuq.agents.emuq.trust import Trust
 from emuq.agents.spaces import Actions, Scaling
 from emuq.linear.expectation import quadratic_form
 from emuq.linear.posterior import Blocked
@@ -150,7 +149,7 @@ def _at(
         q_bounds=moving.q_bounds,
         start=start,
         key=jax.random.wrap_key_data(reading.key),
-        **dict.fromkeys(("gram", "covariance", "counted", "lookahead", "trust", "converged")),  # type: ignore[arg-type]
+        **dict.fromkeys(("gram", "covariance", "counted", "lookahead", "converged")),  # type: ignore[arg-type]
     )
     return state, transition, kappa
 
@@ -237,48 +236,23 @@ def _store(
     return jax.lax.fori_loop(0, number, one, data)
 
 
-def begin(
-    state: State, scale: jax.Array, observation: Any, kappa: Any, leads: Any, looks: bool
-) -> tuple[State, jax.Array]:
-    """An episode's first action, and the state with its beginning in it."""
-    start, chosen, index = begun(state, scale, observation, kappa, leads, looks)
-    return state._replace(start=start, trust=chosen), index
-
-
 # A compiled call copies all that it returns: these two return what they change, and not megabytes.
 
 
 @partial(jax.jit, static_argnames="looks")
 def begun(
-    state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, leads: Array, looks: bool
-) -> tuple[jax.Array, Trust, jax.Array]:
-    """What an episode's beginning changes: where it began, and who plays; and its first action."""
+    state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, looks: bool
+) -> tuple[jax.Array, jax.Array]:
+    """Where an episode began, scaled, and its first action."""
     observation = _scaled(scale[:, : len(observation)], observation)
-    state = learn.begin(state, observation, leads)
-    return state.start, state.trust, act.act(state, observation, jnp.asarray(kappa, jnp.float64), looks)
-
-
-@partial(jax.jit, static_argnames="options")
-def finished(
-    state: State, goal: jax.Array, total: jax.Array, exploited: jax.Array, options: Options
-) -> tuple[jax.Array, Trust]:
-    """What an episode's end changes: which rows ended one, and what is known of policies."""
-    state = learn.finish(state, goal, total, exploited, options)
-    return state.data.ended, state.trust
-
-
-def finish(state: State, goal: Any, total: Any, exploited: Any, options: Options) -> State:
-    """The state after an episode's end."""
-    ended, judged = finished(state, goal, total, exploited, options)
-    return state._replace(data=state.data._replace(ended=ended), trust=judged)
+    state = learn.begin(state, observation)
+    return state.start, act.act(state, observation, jnp.asarray(kappa, jnp.float64), looks)
 
 
 @jax.jit
-def player(now: Trust, newest: Lookahead, count: jax.Array) -> tuple[Lookahead, jax.Array]:
-    """Who plays; when it takes too long (in transitions), whether it is proven, when others are tried."""
-    late = trust.late(now, count)
-    told = now.began + trust.PATIENCE * now.steps, now.held & ~now.trial & ~late, trust.next_trial(now)
-    return trust.player(now, newest, count), jnp.stack([jnp.asarray(x, jnp.int32) for x in told])
+def finished(data: Transitions) -> jax.Array:
+    """Which rows ended an episode, once one is over."""
+    return transitions.end(data).ended
 
 
 class Calls(NamedTuple):
@@ -320,5 +294,5 @@ def folded(state: State) -> State:
 
 beginning = jax.jit(states.beginning, static_argnames=("options", "state_dim"))
 gathered = jax.jit(transitions.gathered)
-act_greedily = jax.jit(act.act_greedily, static_argnames="looks")
+act_at = jax.jit(act.act, static_argnames="looks")
 values = jax.jit(act.values, static_argnames="looks")

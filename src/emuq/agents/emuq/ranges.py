@@ -120,10 +120,6 @@ def rescaled(state: State, raw: Raw, old: Scaling, new: Scaling, options: Option
         data=data,
         start=jnp.asarray(new(raw.start)),
         lookahead=_moved_policy(state.lookahead, old, new),
-        trust=state.trust._replace(
-            proven=_moved_policy(state.trust.proven, old, new),
-            playing=_moved_policy(state.trust.playing, old, new),
-        ),
     )
 
 

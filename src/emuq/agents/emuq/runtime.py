@@ -58,12 +58,9 @@ class Runtime:
         self.beside = False  # another thread may be reading the state (`background`)
         self._folding = Folding()
         self._waiting: list[np.ndarray] = []
-        self._policy: Lookahead | None = None  # that plays, and the number of transitions at which it is late
-        self._late = self.trial_at = -1
         self.looked = False  # ahead, at least once: before that Q is linear in its weights
         self.rewarded = False  # there is something to look ahead to
         self._first_look: tuple[int, State] | None = None  # for a user, at so many transitions
-        self.proven = False  # that one plays: no newer plan is needed before `trial_at` transitions
         self.apart = False  # rows of several episodes come mixed: none says what follows on another
         self.count = self.used = 0  # transitions so far; rows of V that are filled
         self.replace(state)
@@ -92,14 +89,6 @@ class Runtime:
         self._moving, self._fixed = programs.split(state)
         self._reading = programs.reading(self._fixed)
         self.capacity = len(state.data.rewards)
-        if self._options.lookahead:
-            self._take_turns(state)
-
-    def _take_turns(self, state: State) -> None:
-        """Whose turn it is to play, and the number of transitions at which that may change."""
-        found = programs.player(state.trust, state.lookahead, np.int32(self.count))
-        self._policy, (late, proven, trial) = found[0], found[1].tolist()
-        self._late, self.proven, self.trial_at = late, bool(proven), trial
 
     def upload(self) -> None:
         """The transitions that wait, among the data; twice the room where there is none left."""
@@ -134,12 +123,10 @@ class Runtime:
 
     def step(self, row: np.ndarray) -> jax.Array:
         """Learn from a transition, then choose the next action, as an index."""
-        policy = self._policy if self.looked else None
+        policy = self._fixed.lookahead if self.looked else None
         self._moving, index = self._step(self._moving, self._reading, self._scale, row, policy)
         self._waiting.append(row)
         self.count, self.used = self.count + 1, self.used + 1
-        if self.count == self._late:
-            self._take_turns(self._fixed)
         return index
 
     def fold(self) -> None:
@@ -159,16 +146,18 @@ class Runtime:
 
     # Episodes and plans -------------------------------------------------------------------------------------
 
-    def begin(self, observation: np.ndarray, kappa: float, leads: bool = True) -> jax.Array:
+    def begin(self, observation: np.ndarray, kappa: float) -> jax.Array:
         """An episode begins at this observation, not scaled yet: its first action, as an index."""
         state = self.whole_state()
-        state, index = programs.begin(state, self._scale, observation, kappa, np.bool_(leads), self.looked)
-        self._keep(state)
+        start, index = programs.begun(state, self._scale, observation, kappa, self.looked)
+        self._keep(state._replace(start=start))
         return index
 
-    def finish(self, goal: bool, total: float, exploited: bool) -> None:
-        """An episode is over, with this return; `exploited`: kappa was 0 in all of it."""
-        self._keep(programs.finish(self.whole_state(), goal, np.float64(total), exploited, self._options))
+    def finish(self) -> None:
+        """An episode is over."""
+        state = self.whole_state()
+        data = state.data._replace(ended=programs.finished(state.data))
+        self._keep(state._replace(data=data))
 
     def gather(self, first: int, places: np.ndarray, length: int) -> None:
         """Transitions from `first` on in the order of these places; the first `length` are an episode."""
@@ -263,7 +252,7 @@ class Runtime:
     def act_greedily(self, scaled: np.ndarray, kappa: float) -> jax.Array:
         """What a user is given: the best action, as an index; nothing is learned."""
         state, looks = self.known()
-        return programs.act_greedily(state, scaled, kappa, looks)
+        return programs.act_at(state, scaled, kappa, looks)
 
     def values(self, scaled: np.ndarray, units: np.ndarray) -> tuple[jax.Array, jax.Array, jax.Array]:
         """Q, U and the variance of Q, for rows of states and actions."""

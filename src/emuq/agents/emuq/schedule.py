@@ -37,18 +37,16 @@ class Course(NamedTuple):
     planned: Any = 0  # at the last plan,
     looked: Any = 0  # and at the last look; 0: none yet
     rewarded: Any = False  # there is something to look ahead to
-    exploited: Any = True  # kappa has been 0 since this episode began
 
 
 def begun(course: Course, count: Any) -> Course:
     """An episode begins after `count` transitions."""
-    return course._replace(began=count, exploited=True)
+    return course._replace(began=count)
 
 
-def stepped(course: Course, reward: Any, terminated: Any, kappa: Any) -> Course:
+def stepped(course: Course, reward: Any, terminated: Any) -> Course:
     """A transition was made."""
-    rewarded = course.rewarded | is_worth_a_look(reward, terminated)
-    return course._replace(rewarded=rewarded, exploited=course.exploited & (kappa == 0))
+    return course._replace(rewarded=course.rewarded | is_worth_a_look(reward, terminated))
 
 
 def next_plan(options: Options, planned: int) -> int | None:
@@ -92,13 +90,10 @@ def may_look(options: Options, count: int) -> bool:
     return bool(options.lookahead) and count % LOOK_INTERVAL == 0
 
 
-def look_is_due(course: Course, count: Any, proven: Any, trial: Any) -> Any:
-    """Whether to look ahead now. No newer plan is needed while one that is `proven` plays, until there are
-    `trial` transitions and others are tried beside it.
-    """
+def look_is_due(course: Course, count: Any) -> Any:
+    """Whether to look ahead now."""
     new = count - course.looked
-    grown = (new >= LOOK_INTERVAL) & (100 * new >= LOOK_GROWTH * course.looked)
-    return course.rewarded & grown & ((proven == False) | (trial <= count + LOOK_INTERVAL))  # noqa: E712
+    return course.rewarded & (new >= LOOK_INTERVAL) & (100 * new >= LOOK_GROWTH * course.looked)
 
 
 def is_worth_a_look(reward: Any, terminated: Any) -> Any:

@@ -16,7 +16,6 @@ from jaxtyping import Array, Bool, Float, Int
 
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.schedule import BLOCK
-from emuq.agents.emuq.trust import Trust, nobody
 from emuq.agents.spaces import Actions
 from emuq.linear import expectation, posterior
 from emuq.linear.expectation import Moments, quadratic_form
@@ -58,8 +57,7 @@ class State(NamedTuple):
     q_bounds: Float[Array, " 2"]  # what the rewards seen so far allow
     start: Float[Array, " ds"]  # where the episode began: U goes on there after a terminal state
     key: Array  # that draws among equal actions
-    lookahead: Lookahead  # the newest plan to exploit with
-    trust: Trust  # the policy that was seen to work
+    lookahead: Lookahead  # what to exploit with
     converged: Bool[Array, " 2"]  # whether the last plan's sweeps converged, for Q and for U
 
 
@@ -127,7 +125,6 @@ def init(basis: Basis, lookahead: Lookahead, options: Options, key: Array) -> St
         jnp.zeros(state_dim),
         key,
         lookahead,
-        nobody(lookahead),
         jnp.ones(2, bool),
     )
     return jax.tree.map(_strong, state)

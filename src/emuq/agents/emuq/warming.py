@@ -2,7 +2,7 @@
 
 A twin does it, which knows nothing but the spaces and the options, and is thrown away: programs are compiled
 for shapes and options, so that what the twin has called is there for every agent that is made alike. Nothing
-depends on values: a first reward, another kappa, a trial of a policy or a long run compile nothing.
+depends on values: a first reward, another kappa or a long run compile nothing.
 
 When the data have filled half of their room, the programs for twice the room are compiled in a thread of
 their own, long before they are needed.
@@ -72,7 +72,7 @@ def _call_all(agent: EMUQ, capacity: int) -> None:
         step()
         twin.values(np.full((1, scaling.dim), 0.5), actions.candidates[:1])
         np.asarray(twin.act_greedily(np.full(scaling.dim, 0.5), 0.0))
-        twin.finish(False, 0.0, True)
+        twin.finish()
 
     episode()
     twin.plan(1.0)

@@ -2,7 +2,7 @@
 
     begin   an episode begins: the first action
     step    a transition: observe, then the next action
-    end     an episode is over: its policy is judged by it, and kappa's controller hears of it
+    end     an episode is over, and kappa's controller hears of it
     plan    S, all exploration rewards, Q and U from all data; `plan_anew` on new features
     look    what to exploit with
 
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from emuq.agents.emuq import act, learn, schedule, trust
+from emuq.agents.emuq import act, learn, schedule
 from emuq.agents.emuq import plan as planning
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.schedule import Course
@@ -48,7 +48,7 @@ class Wishes(NamedTuple):
 def beginning(key: Array, options: Options, state_dim: int, choices: Choices, control: Any) -> Whole:
     """An agent that knows nothing."""
     zero, no = jnp.zeros((), jnp.int32), jnp.zeros((), bool)
-    course = Course(zero, zero, zero, zero, no, ~no)
+    course = Course(zero, zero, zero, zero, no)
     return Whole(no_knowledge(key, options, state_dim, choices), course, control, zero, jnp.zeros(()))
 
 
@@ -86,15 +86,15 @@ def step(
     """Learn from a transition, then choose the next action, as an index."""
     kappa = kappa_of(whole, controller)
     state = learn.observe(whole.state, observation, action, reward, following, terminal, kappa, options)
-    course = schedule.stepped(whole.course, reward, terminal, kappa)
+    course = schedule.stepped(whole.course, reward, terminal)
     whole = whole._replace(state=state, course=course, total=whole.total + reward)
     return whole, _act(whole, following, kappa, looks)
 
 
-def end(whole: Whole, goal: Bool[Array, ""], controller: Controller, options: Options) -> Whole:
+def end(whole: Whole, goal: Bool[Array, ""], controller: Controller) -> Whole:
     """An episode is over, at the goal or not."""
     return whole._replace(
-        state=learn.finish(whole.state, goal, whole.total, whole.course.exploited, options),
+        state=learn.finish(whole.state),
         control=controller.update(whole.control, Outcome(whole.total, goal)),
         episodes=whole.episodes + 1,
     )
@@ -103,9 +103,7 @@ def end(whole: Whole, goal: Bool[Array, ""], controller: Controller, options: Op
 def wishes(whole: Whole, controller: Controller, options: Options) -> Wishes:
     """What `schedule` says is due."""
     kappa, count = kappa_of(whole, controller), whole.state.data.count
-    chosen = whole.state.trust
-    proven = chosen.held & ~chosen.trial & ~trust.late(chosen, count)
-    look = schedule.look_is_due(whole.course, count, proven, trust.next_trial(chosen))
+    look = schedule.look_is_due(whole.course, count)
     draw = schedule.draw_is_due(options, whole.course, kappa, count)
     return Wishes(schedule.plans(options, kappa) | jnp.zeros((), bool), draw, look & bool(options.lookahead))
 

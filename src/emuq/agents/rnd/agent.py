@@ -112,7 +112,7 @@ class RND(Agent):
             self._state, self._index = _advance(self.settings, self._basis, self._state, row, self._index)
         return self._action()
 
-    def _finish(self, episode: Episode, *, whole: bool) -> None:
+    def _finish(self, episode: Episode) -> None:
         if not np.all(np.isfinite(np.asarray(self._state.q_weights))):
             raise InputError(f"Q diverged with rate {self.settings.rate}: lower the rate")
 

@@ -109,7 +109,7 @@ class TabularAgent(Agent):
             )  # fmt: skip
         return self._action(action)
 
-    def _finish(self, episode: Episode, *, whole: bool) -> None:
+    def _finish(self, episode: Episode) -> None:
         pass
 
     def _greedy(self, observation: Any, kappa: float) -> np.int64:

@@ -136,7 +136,7 @@ class VIME(Agent):
     def _scaled(self, observation: Any) -> np.ndarray:
         return 2 * self._scaling(finite(np.asarray(observation, float), "observation")) - 1
 
-    def _finish(self, episode: Episode, *, whole: bool) -> None:
+    def _finish(self, episode: Episode) -> None:
         # `steps=` and callbacks cut episodes without a word to the environment.
         if self._filled:
             self._batch.over[self._filled - 1] = True
