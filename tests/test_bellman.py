@@ -230,9 +230,14 @@ def test_after_a_terminal_state_q_stops_and_u_goes_on_where_it_is_told(end, rng)
 
 def test_bounds_of_q_follow_the_rewards():
     one = jnp.array([-1.0, 1.0])
+    np.testing.assert_allclose(bellman.widen(0 * one, jnp.asarray(0.0), jnp.asarray(False), 0.9), 0 * one)
+    np.testing.assert_allclose(bellman.widen(0 * one, jnp.asarray(0.01), jnp.asarray(True), 0.9), 0.01 * one)
     np.testing.assert_allclose(bellman.widen(one, jnp.asarray(1.0), jnp.asarray(True), 0.9), one)
-    np.testing.assert_allclose(bellman.widen(one, jnp.asarray(-1.0), jnp.asarray(False), 0.9), [-10, 1])
-    np.testing.assert_allclose(bellman.widen(one, jnp.asarray(50.0), jnp.asarray(True), 0.9), [-1, 50])
+    np.testing.assert_allclose(bellman.widen(one, jnp.asarray(-1.0), jnp.asarray(False), 0.9), 10 * one)
+    np.testing.assert_allclose(bellman.widen(one, jnp.asarray(50.0), jnp.asarray(True), 0.9), 50 * one)
+    for unit in (1e-3, 1.0, 1e3):
+        assert float(bellman.in_units(jnp.asarray(0.5), unit * one)) == pytest.approx(0.5 * unit)
+    assert float(bellman.in_units(jnp.asarray(0.5), 0 * one)) == 0.5  # nothing was paid: Q is 0
 
 
 def test_sweeps_stop_before_they_diverge():

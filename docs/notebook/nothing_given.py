@@ -108,7 +108,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 20), help="from, to (without it)")
-    parser.add_argument("--domains", nargs="+", default=DOMAINS[:4])
+    parser.add_argument("--domains", nargs="+", default=DOMAINS)
     parser.add_argument("--conditions", nargs="+", default=CONDITIONS)
     parser.add_argument("--cap", type=int, default=EPISODES, help="episodes of a run, at most")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("nothing_given.jsonl"))

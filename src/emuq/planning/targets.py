@@ -89,15 +89,20 @@ def balance(q: Float[Array, "*n"], u: Float[Array, "*n"], kappa: Float[Array, ""
 
 def in_units(kappa: Float[Array, ""], q_bounds: Float[Array, " 2"]) -> Float[Array, ""]:
     """kappa for a U that weighs as much against Q as where the largest value is 1: rewards have any units."""
-    return kappa * jnp.max(jnp.abs(q_bounds))
+    return kappa * jnp.where(q_bounds[1] > 0, q_bounds[1], 1.0)
 
 
 def widen(
     bounds: Float[Array, " 2"], reward: Float[Array, ""], terminal: Bool[Array, ""], discount: Scalar
 ) -> Float[Array, " 2"]:
-    """Bounds of Q that allow for one more reward: for ever, r / (1 - gamma), unless it ends the episode."""
-    extreme = jnp.where(terminal, reward, reward / (1 - discount))
-    return jnp.stack([jnp.minimum(bounds[0], extreme), jnp.maximum(bounds[1], extreme)])
+    """Bounds of Q, -m and m, that allow for one more reward: for ever, r / (1 - gamma), unless it ends the
+    episode.
+
+    They begin at 0 and are in units of what was seen, so that a run is the same whatever these are.
+    """
+    extreme = jnp.abs(jnp.where(terminal, reward, reward / (1 - discount)))
+    most = jnp.maximum(bounds[1], extreme)
+    return jnp.stack([-most, most])
 
 
 def num_chunks(data: Transitions, size: int) -> Int[Array, ""]:

@@ -121,7 +121,7 @@ def init(basis: Basis, lookahead: Lookahead, options: Options, key: Array) -> St
         jnp.eye(m) / options.prior_precision,
         jnp.zeros((), jnp.int32),
         transitions.empty(capacity, state_dim, action_dim),
-        jnp.array([-1.0, 1.0]),
+        jnp.zeros(2),
         jnp.zeros(state_dim),
         key,
         lookahead,
