@@ -31,8 +31,8 @@ class Track(Line):
         return observation, 0.0, False, truncated, info
 
 
-class Slow(Track):
-    """A track that waits, now and then, until a plan is made: it is then taken over soon."""
+class Waiting:
+    """An environment that waits, now and then, until a plan is made: it is then taken over soon."""
 
     agent = None
 
@@ -44,10 +44,18 @@ class Slow(Track):
         return super().step(action)
 
 
+class Slow(Waiting, Track):
+    """A track that waits."""
+
+
+class SlowLine(Waiting, Line):
+    """A line with a goal that waits."""
+
+
 def learned(planning, episodes=3, env=None, **options):
     env = env or Slow()
     agent = emuq.EMUQ(env, seed=1, planning=planning, **SMALL, **options)
-    if isinstance(env, Slow) and planning == "beside":
+    if isinstance(env, Waiting) and planning == "beside":
         env.agent = agent
     agent.learn(episodes=episodes, progress=False)
     return agent
@@ -70,9 +78,9 @@ def test_a_run_is_made_again_from_its_moments():
 
 
 def test_a_run_that_looks_ahead_is_made_again_too():
-    agent = learned("beside", env=Line(BOX, horizon=40), episodes=8)
+    agent = learned("beside", env=SlowLine(BOX, horizon=40), episodes=8)
     assert agent.looked > 0
-    again = learned(agent.moments, env=Line(BOX, horizon=40), episodes=8)
+    again = learned(agent.moments, env=SlowLine(BOX, horizon=40), episodes=8)
     assert again.looked == agent.looked
     assert same(agent, again)
 

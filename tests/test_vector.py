@@ -196,24 +196,6 @@ def test_of_episodes_under_way_no_transition_follows_on_another():
     assert all(seen)
 
 
-def test_policies_that_exploit_are_judged_by_the_first_copy_alone():
-    agent, ended, judged = smooth(copies(), kappa=0.0), [], []
-    finish = agent._runtime.finish
-
-    def spy(goal, total, exploited):
-        judged.append(exploited)
-        finish(goal, total, exploited)
-
-    agent._runtime.finish = spy
-
-    def look(event):
-        if event.kind == "step" and (event.transition.terminated or event.transition.truncated):
-            ended.append(event.transition.observation[1])
-
-    agent.learn(steps=100, callback=look, progress=False)
-    assert len(ended) > sum(judged) == ended.count(0) > 1
-
-
 def test_kappas_controller_hears_of_no_episode_that_was_cut():
     agent = smooth(copies(), kappa=emuq.kappa.Decay(c=1.0))
     agent.learn(steps=6, progress=False)
