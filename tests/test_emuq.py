@@ -74,8 +74,8 @@ def walk_by_pure_functions(options, kappa, seed, steps):
             if terminated or truncated:
                 goal = jnp.asarray(info["is_success"])
                 state = learn.finish(state)
-                works = bool(weight == 0 and (goal or total >= record))
-                failed = count if weight == 0 and not works else failed
+                worked, works = works, bool(weight == 0 and total >= record)
+                failed = count if weight == 0 and worked and not (works or goal) else failed
                 record = max(record, total) if weight == 0 else record
                 control = controller.update(control, Outcome(total, goal))
                 lengths.append(length)

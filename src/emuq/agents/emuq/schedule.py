@@ -5,9 +5,9 @@
              the end of each episode
     draw     at a plan of the first kind, if an episode has begun since the last draw or that one is
              `refresh` steps old: the plan is made on new features
-    look     at counts that are multiples of 20, if there is a reward other than a failure's and since the
-             last look an exploiting episode has failed, or the data have grown by 15%; while exploiting
-             episodes succeed, only once the data have doubled: what works is kept
+    look     at counts that are multiples of 20, if there is a reward other than a failure's and the data have
+             grown by 15% since the last look; while exploiting episodes succeed, only once they have doubled,
+             and when what worked fails at once: what works is kept
 
 The counts at which it may plan or look are the same for every run, so that many runs that step together stop
 for it together. Nothing here depends on how long anything took: a run is the same wherever it is made. All
@@ -42,7 +42,7 @@ class Course(NamedTuple):
     rewarded: Any = False  # there is something to look ahead to
     record: Any = NOTHING  # the best return of an episode that exploited
     content: Any = False  # the last episode exploited, and succeeded
-    failed: Any = 0  # as the last one that exploited and did not succeed was over; 0: none yet
+    failed: Any = 0  # as an episode was over in which what had worked failed; 0: none yet
 
 
 def begun(course: Course, count: Any) -> Course:
@@ -58,10 +58,11 @@ def stepped(course: Course, reward: Any, terminated: Any) -> Course:
 def ended(course: Course, goal: Any, total: Any, kappa: Any, count: Any) -> Course:
     """An episode is over after `count` transitions, with this return, at the goal or not.
 
-    It succeeds at the goal, or with as much as the best episode so far.
+    It succeeds with as much as the best episode so far. What worked has failed if it has less than that all
+    of a sudden, and not because it took longer to the goal.
     """
-    exploited, succeeds = kappa == 0, goal | (total >= course.record)
-    failed = exploited & (succeeds == False)  # noqa: E712
+    exploited, succeeds = kappa == 0, total >= course.record
+    failed = exploited & course.content & ((succeeds | goal) == False)  # noqa: E712
     return course._replace(
         record=_either(exploited & (total > course.record), total, course.record),
         content=exploited & succeeds,
@@ -116,7 +117,7 @@ def may_look(options: Options, count: int) -> bool:
 
 
 def look_is_due(course: Course, count: Any) -> Any:
-    """Whether to look ahead now: at once after a failure, seldom while what was found last works."""
+    """Whether to look ahead now: seldom while what was found last works, at once when it fails."""
     new = count - course.looked
     growth = LOOK_GROWTH + (CONTENT_GROWTH - LOOK_GROWTH) * course.content
     asked = (100 * new >= growth * course.looked) | (course.failed > course.looked)
