@@ -54,7 +54,7 @@ class Weigher(Agent):
     def _advance(self, transition):
         return self._start(transition.next_observation)
 
-    def _finish(self, episode, *, whole):
+    def _finish(self, episode):
         pass
 
     def _greedy(self, observation, kappa):
