@@ -38,7 +38,7 @@ def walk_by_pure_functions(options, kappa, seed, steps):
     act, observe = jax.jit(act_now, static_argnums=3), jax.jit(learn.observe, static_argnums=7)
     fold, controller, lengths = jax.jit(learn.fold), as_controller(kappa), []
     planned = looked = used = length = 0
-    total, record, works, failed = 0.0, -np.inf, False, 0
+    total = 0.0
     control = controller.init()
     with double():
         state = doubled(beginning(agent_key(seed), options, scaling.dim, choices_of(actions, options)))
@@ -67,16 +67,12 @@ def walk_by_pure_functions(options, kappa, seed, steps):
                 state = programs.plan(state, weight, options)
             elif used == len(state.blocked.rows):
                 state, used = fold(state), 0
-            new = count - looked
-            grown = new >= 20 and (new >= (1.0 if works else 0.15) * looked or failed > looked)
+            grown = count - looked >= max(20, 0.15 * looked)
             if np.any(state.data.rewards) and count % 20 == 0 and grown:
                 state, looked = programs.look(state, options), count
             if terminated or truncated:
                 goal = jnp.asarray(info["is_success"])
                 state = learn.finish(state)
-                worked, works = works, bool(weight == 0 and total >= record)
-                failed = count if weight == 0 and worked and not (works or goal) else failed
-                record = max(record, total) if weight == 0 else record
                 control = controller.update(control, Outcome(total, goal))
                 lengths.append(length)
                 s = jnp.asarray(scaling(env.reset(seed=reset_seed(seed, len(lengths)))[0]))

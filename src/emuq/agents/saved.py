@@ -85,10 +85,10 @@ def restore(agent: Agent, file: Checkpoint) -> None:
     arrays = checkpoint.flatten({"agent": state["agent"]})
     _check_finite(agent, arrays)
     _check_counts(agent, arrays)
-    agent.history = _history(file)
     agent._set_state(state["agent"])
     if same:
         agent._control(state["controller"])
+    agent.history = _history(file)
     if (found := file.declared.get("history.moments")) is not None:
         rows = file.array("history.moments", Declared(np.dtype(np.int64), (found.shape[0], 2)))
         agent.moments = [(int(count), bool(rests)) for count, rests in rows]

@@ -6,8 +6,7 @@
     draw     at a plan of the first kind, if an episode has begun since the last draw or that one is
              `refresh` steps old: the plan is made on new features
     look     at counts that are multiples of 20, if there is a reward other than a failure's and the data have
-             grown by 15% since the last look; while exploiting episodes succeed, only once they have doubled,
-             and when what worked fails at once: what works is kept
+             grown by 20 steps and 15% since the last look
 
 The counts at which it may plan or look are the same for every run, so that many runs that step together stop
 for it together. Nothing here depends on how long anything took: a run is the same wherever it is made. All
@@ -28,8 +27,6 @@ BLOCK = 64
 PLAN_GROWTH = 0.05
 LOOK_INTERVAL = 20  # steps before the agent looks ahead on new data,
 LOOK_GROWTH = 15  # and by how many percent these have grown: a step's part of the cost stays bounded
-CONTENT_GROWTH = 100  # the same while episodes succeed
-NOTHING = -1e30  # a return below all others
 
 
 class Course(NamedTuple):
@@ -40,9 +37,6 @@ class Course(NamedTuple):
     planned: Any = 0  # at the last plan,
     looked: Any = 0  # and at the last look; 0: none yet
     rewarded: Any = False  # there is something to look ahead to
-    record: Any = NOTHING  # the best return of an episode that exploited
-    content: Any = False  # the last episode exploited, and succeeded
-    failed: Any = 0  # as an episode was over in which what had worked failed; 0: none yet
 
 
 def begun(course: Course, count: Any) -> Course:
@@ -53,26 +47,6 @@ def begun(course: Course, count: Any) -> Course:
 def stepped(course: Course, reward: Any, terminated: Any) -> Course:
     """A transition was made."""
     return course._replace(rewarded=course.rewarded | is_worth_a_look(reward, terminated))
-
-
-def ended(course: Course, goal: Any, total: Any, kappa: Any, count: Any) -> Course:
-    """An episode is over after `count` transitions, with this return, at the goal or not.
-
-    It succeeds with as much as the best episode so far. What worked has failed if it has less than that all
-    of a sudden, and not because it took longer to the goal.
-    """
-    exploited, succeeds = kappa == 0, total >= course.record
-    failed = exploited & course.content & ((succeeds | goal) == False)  # noqa: E712
-    return course._replace(
-        record=_either(exploited & (total > course.record), total, course.record),
-        content=exploited & succeeds,
-        failed=_either(failed, count, course.failed),
-    )
-
-
-def _either(condition: Any, new: Any, old: Any) -> Any:
-    """`new` where the condition holds, else `old`: of numbers, or of arrays whose types stay."""
-    return condition * new + (condition == False) * old  # noqa: E712
 
 
 def next_plan(options: Options, planned: int) -> int | None:
@@ -117,11 +91,9 @@ def may_look(options: Options, count: int) -> bool:
 
 
 def look_is_due(course: Course, count: Any) -> Any:
-    """Whether to look ahead now: seldom while what was found last works, at once when it fails."""
+    """Whether to look ahead now."""
     new = count - course.looked
-    growth = LOOK_GROWTH + (CONTENT_GROWTH - LOOK_GROWTH) * course.content
-    asked = (100 * new >= growth * course.looked) | (course.failed > course.looked)
-    return course.rewarded & (new >= LOOK_INTERVAL) & asked
+    return course.rewarded & (new >= LOOK_INTERVAL) & (100 * new >= LOOK_GROWTH * course.looked)
 
 
 def is_worth_a_look(reward: Any, terminated: Any) -> Any:

@@ -48,7 +48,7 @@ class Wishes(NamedTuple):
 def beginning(key: Array, options: Options, state_dim: int, choices: Choices, control: Any) -> Whole:
     """An agent that knows nothing."""
     zero, no = jnp.zeros((), jnp.int32), jnp.zeros((), bool)
-    course = Course(zero, zero, zero, zero, no, jnp.full((), schedule.NOTHING), no, zero)
+    course = Course(zero, zero, zero, zero, no)
     return Whole(no_knowledge(key, options, state_dim, choices), course, control, zero, jnp.zeros(()))
 
 
@@ -93,10 +93,8 @@ def step(
 
 def end(whole: Whole, goal: Bool[Array, ""], controller: Controller) -> Whole:
     """An episode is over, at the goal or not."""
-    kappa, count = kappa_of(whole, controller), whole.state.data.count
     return whole._replace(
         state=learn.finish(whole.state),
-        course=schedule.ended(whole.course, goal, whole.total, kappa, count),
         control=controller.update(whole.control, Outcome(whole.total, goal)),
         episodes=whole.episodes + 1,
     )
