@@ -14,23 +14,11 @@ A controller of one's own is three methods and a number of test episodes:
         def update(self, state, outcome): return jnp.where(outcome.goal, state / 2, state)
 """
 
-from emuq.kappa.controllers import (
-    CONTROLLERS,
-    Automatic,
-    AutomaticState,
-    Budget,
-    Constant,
-    Decay,
-    StopResume,
-    Target,
-    TargetState,
-    UntilGoal,
-    UntilGoalState,
-    as_controller,
-    schedule,
-)
+from emuq.kappa.controllers import CONTROLLERS, as_controller, schedule
 from emuq.kappa.description import from_json, to_json
+from emuq.kappa.listening import Automatic, AutomaticState, Target, TargetState, UntilGoal, UntilGoalState
 from emuq.kappa.protocol import Controller, Outcome, settles
+from emuq.kappa.schedules import Budget, Constant, Decay, StopResume
 
 __all__ = [
     "CONTROLLERS",
