@@ -1,8 +1,8 @@
 """Random spaces and observations, each handled or refused in one line.
 
-`python tests/fuzzing.py --cases 100000 --processes 16` tries the seeds 0 to 99,999 and counts the answers. Any
-exception but InputError, and any value that is not a number between 0 and 1 behind the scaling, is a
-failure: its seed is printed, and the exit status is 1.
+`python tests/fuzzing.py --cases 100000 --processes 16` tries the seeds 0 to 99,999 and counts the
+answers. Any exception but InputError, and any value that is not a number between 0 and 1 behind the scaling,
+is a failure: its seed is printed, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -90,7 +90,6 @@ def case(seed: int) -> str:
         flat = Flat(space)
         scaling = flat_scaling_of(Spaces(space, acting), None, flat)._replace(clip=True)
     except InputError as error:
-        assert "\n" not in str(error)
         return str(error)
     told = "handled"
     try:
@@ -123,7 +122,8 @@ def answer(seed: int) -> tuple[int, str, bool]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Gymnasium's, of its own spaces
         try:
-            return seed, case(seed), True
+            told = case(seed)
+            return seed, told, "\n" not in told
         except Exception as error:
             return seed, f"{type(error).__name__}: {error}", False
 
