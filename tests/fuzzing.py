@@ -83,7 +83,9 @@ def random_observation(rng: np.random.Generator, space: gym.Space) -> Any:
 def case(seed: int) -> str:
     """One random environment's spaces and four observations: "handled" or why it was refused."""
     rng = np.random.default_rng(seed)
-    space, acting = random_space(rng), random_space(rng)
+    space = random_space(rng)
+    # Half of them act as agents can, or hardly a case would come to its observations and be handled.
+    acting = random_space(rng) if rng.random() < 0.5 else spaces.Discrete(int(rng.integers(1, 9)))
     for each in (space, acting):
         each.seed(seed)
     try:
