@@ -10,8 +10,20 @@ import pytest
 
 from emuq.agents.emuq.options import DEFAULT, PAPER
 from emuq.errors import MissingExtra
-from emuq.experiments import ablation, ahead, every, exploit, foreign, foreign_tasks, hanging, named
+from emuq.experiments import (
+    ablation,
+    ahead,
+    every,
+    exploit,
+    foreign,
+    foreign_tasks,
+    hanging,
+    named,
+    suite,
+    suite_tasks,
+)
 from emuq.experiments.base import Row
+from emuq.run.spec import RunSpec
 
 TESTS = exploit.TESTS
 
@@ -22,7 +34,7 @@ def _row(domain, seed, tests, first_goal=1):
 
 
 def test_they_run_only_when_named():
-    beyond = {"exploit", "field", "ahead", "ablation", "foreign", "hanging", "sensitivity", "views"}
+    beyond = {"exploit", "field", "ahead", "ablation", "foreign", "hanging", "sensitivity", "suite", "views"}
     assert not beyond & {e.name for e in named([])}
     assert beyond <= set(every())
     assert [e.name for e in named(["ablation"])] == ["ablation"]
@@ -182,3 +194,25 @@ def test_what_a_foreign_task_needs_is_named(monkeypatch):
         MissingExtra, match=r"^gymnasium_robotics is not installed: pip install gymnasium-robotics$"
     ):
         foreign_tasks.make("PointMaze_UMaze-v3")
+
+
+def _suite(agent, **settings):
+    spec = next(s for s in suite.specs([0]) if (s.domain, s.agent) == ("pendulum-swingup", agent))
+    return RunSpec.of(suite.NAME, agent, spec.domain, 0, **{**dict(spec.params), **settings})
+
+
+def test_a_task_of_the_suite_is_made_of_decisions_and_its_runs_are_told_by_tests():
+    pytest.importorskip("dm_control.suite")
+    env = suite_tasks.Decisions("pendulum-swingup")
+    first, again = env.reset(seed=3)[0], env.reset(seed=3)[0]
+    assert first.shape == (3,)
+    assert (first == again).all()
+    assert (env.reset(seed=4)[0] != first).any()
+    cuts = [env.step(env.action_space.sample())[3] for _ in range(500)]
+    assert cuts == [False] * 499 + [True]  # 1,000 frames
+    spec = _suite("random", steps=40, marks=(20, 40), tests=1, threshold=-1.0)
+    (result,) = suite.execute([spec])
+    assert len(result["returns"]) == 2
+    assert 0 <= result["returns"][0] <= 1000
+    assert result["threshold_steps"] == 20
+    assert suite.tables([]) == suite.claims([Row(spec, result)]) == []

@@ -45,9 +45,9 @@ class Unbounded(Line):
 
 def everything(agent, tmp_path):
     """All that happens to an agent in a long life: rewards, kappa, trials, growth, tests, files."""
-    agent.learn(episodes=8, progress=False)
-    agent.learn(steps=60, progress=False)
-    warming._thread().submit(int).result()  # half of the room is taken: the larger one is compiled by now
+    for steps in (200, 70):  # half of the room is taken, then all of it, and with it half of the larger one
+        agent.learn(steps=steps, progress=False)
+        warming._thread().submit(int).result()  # a longer run has the larger one long before it is needed
     for kappa in (0.0, 0.3, float("inf")):
         agent.kappa = kappa
         agent.learn(episodes=3, progress=False)

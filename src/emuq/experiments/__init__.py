@@ -29,6 +29,7 @@ MODULES: tuple[str, ...] = (
     "field",
     "ahead",
     "foreign",
+    "suite",
     "ablation",
     "views",
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from emuq.experiments import field_sb3, field_view, statistics
 from emuq.experiments.base import Claim, Experiment, Result, Row, paired, select
@@ -30,10 +31,14 @@ def execute(specs: Sequence[RunSpec]) -> list[Result]:
 
 
 def _run(spec: RunSpec) -> Result:
+    return run_in(make(spec), make(spec), spec)
+
+
+def run_in(env: Any, apart: Any, spec: RunSpec) -> Result:
+    """One run, which learns in `env` and is tested in `apart`; both are closed."""
     from emuq.agents.registry import make_agent
     from emuq.errors import LearningWarning
 
-    env, apart = make(spec), make(spec)
     options = {} if spec.get("bounds") is None else {"observation_bounds": spec["bounds"]}
     agent = make_agent(spec.agent, env, seed=spec.seed, **options, **dict(spec.get("options", ())))
     returns: list[float] = []
