@@ -198,7 +198,7 @@ def test_what_a_foreign_task_needs_is_named(monkeypatch):
 
 def _suite(agent, **settings):
     spec = next(s for s in suite.specs([0]) if (s.domain, s.agent) == ("pendulum-swingup", agent))
-    return RunSpec.of(suite.NAME, agent, spec.domain, 0, **{**dict(spec.params), **settings})
+    return RunSpec.of(suite.NAME, agent, spec.domain, 0, **{**dict(spec.settings), **settings})
 
 
 def test_a_task_of_the_suite_is_made_of_decisions_and_its_runs_are_told_by_tests():
