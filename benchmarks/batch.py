@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from emuq import batch, dispatch
-from emuq.batch import api, programs
+from emuq.batch import programs, request
 from emuq.batch.driver import Driver, Sizes
 
 DOMAIN = "MountainCar"
@@ -27,9 +27,9 @@ DOMAIN = "MountainCar"
 def steps(runs: int, features: int, ticks: int = 64, repeats: int = 5) -> dict:
     """Steps a second while no plan is due, the posterior updated at each, and the memory's own speed."""
     options = {"features": features, "plan_interval": 4096, "lookahead": 0, "capacity": 1024, "kappa": 1.0}
-    sizes = api.sizes_here()._replace(group=runs)
-    task, keys, seeds, own = api.prepare(DOMAIN, range(runs), steps=1024, sizes=sizes, **options)
-    with api.precision():
+    sizes = request.sizes_here()._replace(group=runs)
+    task, keys, seeds, own = request.prepare(DOMAIN, range(runs), steps=1024, sizes=sizes, **options)
+    with request.precision():
         began = time.perf_counter()
         driver = Driver(task, keys, seeds, own)
         group = driver.groups[0]
@@ -135,7 +135,7 @@ def main() -> None:
     args = parser.parse_args()
     dispatch.inline()
     if args.sizes:
-        api.CPU = api.GPU = Sizes(*args.sizes)
+        request.CPU = request.GPU = Sizes(*args.sizes)
     on_cpu = jax.default_backend() == "cpu"
     few = {"steps": 16, "goals": 20, "long": 4} if on_cpu else {"steps": 2048, "goals": 4096, "long": 1024}
     rows = []

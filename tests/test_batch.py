@@ -14,7 +14,7 @@ import emuq
 from doubling import doubled, in_double
 from emuq import batch, domains
 from emuq.agents import episodes
-from emuq.batch import api
+from emuq.batch import api, request
 from emuq.batch.driver import Driver, Sizes
 from emuq.batch.seeds import reset_seed
 from emuq.cli import main
@@ -59,9 +59,9 @@ def test_a_run_is_the_one_that_the_agent_makes_alone(car):
     No farther: a policy that looks ahead is in single precision, and has actions that are nearly as good as
     others, so that two machines part there.
     """
-    task, keys, seeds, own = api.prepare(car, [11, 1, 5], steps=500, sizes=PAIRS, **SMALL)
+    task, keys, seeds, own = request.prepare(car, [11, 1, 5], steps=500, sizes=PAIRS, **SMALL)
     kept = {}
-    with api.precision():
+    with request.precision():
         driver = Precise(task, keys, seeds, own)
         while driver.count < 140:
             driver.advance()
@@ -110,8 +110,10 @@ def test_settings_may_be_arrays(car):
         "exploration_discount": [0.9, 0.97], "kappa": [0.2, 2.0],
     }  # fmt: skip
     steps = 20
-    task, keys, seeds, own = api.prepare(car, [4, 4], steps=500, sizes=PAIRS, lookahead=0, **SMALL, **numbers)
-    with api.precision():
+    task, keys, seeds, own = request.prepare(
+        car, [4, 4], steps=500, sizes=PAIRS, lookahead=0, **SMALL, **numbers
+    )
+    with request.precision():
         driver = Precise(task, keys, seeds, own)
         while driver.count < steps:
             driver.advance()

@@ -6,6 +6,7 @@
 A run is the one that `emuq.EMUQ(env, seed=...)` makes with `learn`, up to rounding.
 """
 
-from emuq.batch.api import Runs, run
+from emuq.batch.api import run
+from emuq.batch.results import Runs
 
 __all__ = ["Runs", "run"]

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emuq.batch import api
+from emuq.batch import api, request
 from emuq.errors import InputError, MissingExtra
 
-NAMES = (*api.NUMBERS, "kappa")
+NAMES = (*request.NUMBERS, "kappa")
 PANELS = {"runs that find the goal": "success", "median steps to the goal": "steps"}
 
 
