@@ -6,6 +6,7 @@ import pytest
 from emuq.experiments import fig5, fig6, fig7, goals, named, table3
 from emuq.experiments.base import Row
 from emuq.experiments.plan import plan
+from emuq.run.spec import RunSpec
 
 
 def verdicts(claims):
@@ -123,6 +124,32 @@ def test_seeds_of_a_condition_that_compiles_whole_go_as_one_batch():
     results = goals.execute(jobs[0].specs)
     assert all(result["goal_episode"] == 1 and result["goal_steps"] >= 4 for result in results)
     assert len({result["goal_steps"] for result in results}) > 1
+
+
+def test_seeds_of_the_default_go_in_batches_where_it_compiles_whole():
+    (experiment,) = named(["ablation"])
+    jobs = plan([experiment], seeds=20, domains=["MountainCar", "Hopper"])
+    numbers = {(job.specs[0].domain, job.specs[0]["change"]): len(job.specs) for job in jobs}
+    assert numbers["MountainCar", "default"] == numbers["MountainCar", "60 sweeps a plan"] == 10
+    assert numbers["MountainCar", "plans at episode ends"] == numbers["Hopper", "default"] == 1
+    seeds = [[spec.seed for spec in job.specs] for job in jobs if len(job.specs) > 1]
+    assert seeds[:2] == [list(range(10)), list(range(10, 20))]
+    jobs = plan([experiment], seeds=20, domains=["MountainCar"], agents=["emuq"], batch=1000)
+    assert len(jobs[0].specs) == 20
+
+
+def test_a_batch_has_the_results_of_its_runs_one_by_one():
+    """The same goal after the same steps, or none."""
+    specs = [
+        RunSpec.of(
+            "table3", "emuq", "SinglePendulum", seed, episodes=2, horizon=40, reward="goal",
+            options=(("features", 40), ("capacity", 256)),
+        )
+        for seed in range(3)
+    ]  # fmt: skip
+    found = goals.execute(specs)
+    assert found == [goals._alone(spec) for spec in specs]
+    assert [result["goal_episode"] for result in found] == [1, None, 2]
 
 
 def test_a_run_through_gymnasium_counts_episodes_and_steps():

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-import sys
 
-from emuq.errors import InputError
+from emuq.commands import campaigns
 
 
 def register(subparsers) -> None:
@@ -31,15 +30,7 @@ def register(subparsers) -> None:
     parser.add_argument(
         "--agents", nargs="+", default=[], metavar="A", help="only these agents (default: all)"
     )
-    parser.add_argument("--workers", type=int, metavar="N", help="local processes (default: one a core)")
-    parser.add_argument(
-        "--executor", choices=("local", "ray"), default="local", help="what carries out the runs"
-    )
-    parser.add_argument(
-        "--address",
-        metavar="A",
-        help="Ray cluster: host:port, ray://host:port or auto (default: a new one here)",
-    )
+    campaigns.add_arguments(parser)
     parser.add_argument("--out", default="results", metavar="DIR", help="folder of results.sqlite")
     parser.add_argument("--list", action="store_true", help="list the experiments, and run none")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
@@ -67,24 +58,16 @@ def _list(chosen, as_json: bool) -> int:
 
 def _reproduce(chosen, args: argparse.Namespace) -> int:
     from emuq.experiments.plan import plan
-    from emuq.run.campaign import Interrupted, carry_out
+    from emuq.run import devices
     from emuq.run.store import Store
 
-    if args.workers is not None and args.workers < 1:
-        raise InputError(f"workers is {args.workers}: expected a whole number from 1")
-    jobs = plan(chosen, seeds=args.seeds, agents=args.agents, domains=args.domains)
-    executor, workers = _executor(args)
+    batch = devices.batch_size(campaigns.on_gpu(args))
+    jobs = plan(chosen, seeds=args.seeds, agents=args.agents, domains=args.domains, batch=batch)
+    executor, workers = campaigns.executor(args)
     with Store(args.out) as store:
-        try:
-            summary = carry_out(jobs, store, executor, workers)
-        except Interrupted as stop:
-            done, again = stop.summary, shlex.join(["emuq", *sys.argv[1:]])
-            print(
-                f"emuq: stopped; {done.done + done.kept} runs are recorded in {args.out}, "
-                f"{stop.left + done.failed} are left. Go on with: {again}",
-                file=sys.stderr,
-            )
-            return 130
+        summary = campaigns.carried_out(jobs, store, executor, workers)
+    if summary is None:
+        return 130
     if args.json:
         print(json.dumps({"out": str(args.out), **summary._asdict()}))
     else:
@@ -92,18 +75,3 @@ def _reproduce(chosen, args: argparse.Namespace) -> int:
         print(f"{summary.done} runs done{failed}, {summary.kept} were there already.")
         print(f"Look at them with: emuq report {shlex.quote(str(args.out))}")
     return 1 if summary.failed else 0
-
-
-def _executor(args: argparse.Namespace):
-    """The executor, and how many runs it carries out at once."""
-    if args.executor == "ray":
-        from emuq.run.ray import Ray
-
-        ray = Ray(args.address)
-        return ray, ray.slots()
-    if args.address is not None:
-        raise InputError("--address is for --executor ray: give both or neither")
-    from emuq.run.local import LocalProcesses
-
-    local = LocalProcesses(args.workers)
-    return local, local.workers

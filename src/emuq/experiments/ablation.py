@@ -140,5 +140,6 @@ NOTES = (
 )
 EXPERIMENTS = (
     Experiment(NAME, "Each difference between the presets, alone", RUNS, specs, goals.execute, claims,
-               group=goals.group, tables=tables, figure=figure, varies=("change",), notes=NOTES, beyond=True),
+               group=goals.group, in_batches=goals.in_batches, tables=tables, figure=figure,
+               varies=("change",), notes=NOTES, beyond=True),
 )  # fmt: skip

@@ -108,6 +108,10 @@ def one_by_one(spec: RunSpec) -> Hashable:
     return spec.key
 
 
+def never(spec: RunSpec) -> bool:
+    return False
+
+
 def no_tables(rows: Sequence[Row]) -> list[Table]:
     return []
 
@@ -121,6 +125,7 @@ class Experiment:
     specs         seeds -> every run, as data
     execute       specs of one group -> one JSON-able result each, in their order (NaN is not JSON: use None)
     group         spec -> a key; specs with equal keys go to `execute` together (a vmapped batch)
+    in_batches    spec -> whether its group goes to `execute` in batches of seeds, as many as suit the device
     claims, tables, figure
                   finished runs -> what is shown; they must stand a part of the runs being absent.
                   A figure takes its colours from matplotlib's rcParams ("C0", "text.color"), for it is
@@ -140,6 +145,7 @@ class Experiment:
     execute: Callable[[Sequence[RunSpec]], list[Result]]
     claims: Callable[[Sequence[Row]], list[Claim]]
     group: Callable[[RunSpec], Hashable] = one_by_one
+    in_batches: Callable[[RunSpec], bool] = never
     tables: Callable[[Sequence[Row]], list[Table]] = no_tables
     figure: Callable[[Sequence[Row]], Figure] | None = None
     source: str = ""

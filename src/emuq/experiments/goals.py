@@ -15,10 +15,12 @@ from typing import Any
 from emuq.experiments.base import Result
 from emuq.run.spec import RunSpec
 
-# Agents whose runs on a pure-JAX domain compile whole: their seeds go as one batch.
+# Agents whose runs on a pure-JAX domain compile whole: all seeds go as one program.
 LOCKSTEP = (
     "rffq", "random", "epsilon-greedy", "epsilon-greedy-first", "dora", "dora-lll", "rnd", "rnd-bonus",
 )  # fmt: skip
+# Where EMU-Q's default runs compile whole, too, and `emuq.batch` is faster than one run after the other.
+BATCHED = ("SinglePendulum", "MountainCar", "DoublePendulum", "CartpoleSwingUp")
 _DOMAIN_OPTIONS = ("reward", "start", "length", "sparsity")
 
 
@@ -27,15 +29,21 @@ def group(spec: RunSpec) -> Hashable:
     return replace(spec, seed=0).key if _compiles(spec) else spec.key
 
 
+def in_batches(spec: RunSpec) -> bool:
+    """Runs of EMU-Q's default that `emuq.batch` makes; it makes none that plan at the ends of episodes."""
+    plans = dict(spec.get("options", ())).get("plan_interval", 0) is not None
+    return spec.agent == "emuq" and spec.domain in BATCHED and plans
+
+
 def execute(specs: Sequence[RunSpec]) -> list[Result]:
     """First goals of a group."""
-    return _batch(specs) if _compiles(specs[0]) else [_alone(spec) for spec in specs]
+    return _together(specs) if _compiles(specs[0]) else [_alone(spec) for spec in specs]
 
 
 def _compiles(spec: RunSpec) -> bool:
     from emuq.domains import PURE
 
-    return spec.agent in LOCKSTEP and spec.domain in PURE
+    return (spec.agent in LOCKSTEP and spec.domain in PURE) or in_batches(spec)
 
 
 def _alone(spec: RunSpec) -> Result:
@@ -53,14 +61,18 @@ def _alone(spec: RunSpec) -> Result:
     return {"goal_episode": found, "goal_steps": None if found is None else steps, "steps": steps}
 
 
-def _batch(specs: Sequence[RunSpec]) -> list[Result]:
-    """All seeds of a condition as one compiled program."""
+def _together(specs: Sequence[RunSpec]) -> list[Result]:
+    """Seeds of a condition as one compiled program."""
+    from emuq import batch
     from emuq.run import lockstep
 
     spec, seeds = specs[0], [spec.seed for spec in specs]
     domain = domain_of(spec)
     if spec.agent == "random":
         curves = lockstep.learn_random(domain, seeds, spec["episodes"], until_goal=True)
+    elif spec.agent == "emuq":
+        options = dict(spec.get("options", ()))
+        curves = batch.run(domain, seeds, episodes=spec["episodes"], until="goal", **options)
     elif spec.agent in ("dora", "dora-lll", "rnd", "rnd-bonus"):
         curves = _baseline(spec, domain, seeds)
     else:

@@ -34,6 +34,6 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
 NOTES = "Not in the paper, whose pendulum starts at random: from there chance needs two episodes."
 EXPERIMENTS = (
     Experiment(NAME, "SinglePendulum from hanging", RUNS, specs, goals.execute, claims, group=goals.group,
-               tables=partial(table3_view.tables, agents=METHODS),
+               in_batches=goals.in_batches, tables=partial(table3_view.tables, agents=METHODS),
                figure=partial(table3_view.figure, agents=METHODS), notes=NOTES, beyond=True),
 )  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Collection, Hashable, Sequence
 
 from emuq.errors import InputError
 from emuq.experiments.base import Experiment, Row
+from emuq.run import devices
 from emuq.run.jobs import Job
 from emuq.run.spec import RunSpec
 from emuq.run.store import Store
@@ -17,8 +18,12 @@ def plan(
     seeds: int | None = None,
     agents: Collection[str] = (),
     domains: Collection[str] = (),
+    batch: int = devices.BATCH_ON_CPU,
 ) -> list[Job]:
-    """The jobs of these experiments; `seeds` None is the paper's number, no agents or domains means all."""
+    """The jobs of these experiments; `seeds` None is the paper's number, no agents or domains means all.
+
+    Where an experiment has its runs in batches, each is a job of its own: of seeds 0 to batch - 1, and so on.
+    """
     if seeds is not None and seeds < 1:
         raise InputError(f"seeds is {seeds}: expected a whole number from 1")
     chosen: dict[str, tuple[Experiment, RunSpec]] = {}
@@ -32,7 +37,8 @@ def plan(
     for experiment, spec in chosen.values():
         wanted = spec.agent in agents if agents else spec.agent not in experiment.on_request
         if wanted and (not domains or spec.domain in domains):
-            key = (experiment.runs_of, experiment.group(spec))
+            part = spec.seed // batch if experiment.in_batches(spec) else 0
+            key = (experiment.runs_of, experiment.group(spec), part)
             groups.setdefault(key, (experiment, []))[1].append(spec)
     if not groups:
         raise InputError(

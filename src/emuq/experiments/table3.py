@@ -132,6 +132,7 @@ EXPERIMENTS = (
         goals.execute,
         claims,
         group=goals.group,
+        in_batches=goals.in_batches,
         on_request=BASELINES,
         tables=partial(table3_view.tables, agents=AGENTS),
         figure=partial(table3_view.figure, agents=AGENTS),

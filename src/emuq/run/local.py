@@ -17,6 +17,7 @@ from multiprocessing.process import BaseProcess
 from typing import NamedTuple
 
 from emuq import cache, dispatch
+from emuq.run import devices
 from emuq.run.jobs import Job, Outcome, died, perform
 from emuq.run.provenance import cores
 from emuq.run.queue import Queue, domain
@@ -30,10 +31,13 @@ class _Worker(NamedTuple):
 
 
 class LocalProcesses:
-    """`workers` processes of `threads` threads each; by default as many as there are cores, one each."""
+    """`workers` processes of `threads` threads each; by default as many as there are cores, one each.
 
-    def __init__(self, workers: int | None = None, threads: int | None = None) -> None:
-        self.workers = workers or cores()
+    With `gpu` they share the GPU that JAX finds.
+    """
+
+    def __init__(self, workers: int | None = None, threads: int | None = None, *, gpu: bool = False) -> None:
+        self.gpu, self.workers = gpu, workers or cores()
         self.threads = threads or max(1, cores() // self.workers)
 
     def run(self, jobs: Queue) -> Generator[tuple[Job, Outcome]]:
@@ -86,7 +90,8 @@ class LocalProcesses:
     def _start(self) -> _Worker:
         ours, theirs = _SPAWN.Pipe()
         process = _SPAWN.Process(target=_serve, args=(theirs,), daemon=True)
-        with _environment(threads(self.threads) | cache.variables(self.threads)), _ignoring_interrupts():
+        given = threads(self.threads) | cache.variables(self.threads)
+        with _environment(given | (devices.variables(True) if self.gpu else {})), _ignoring_interrupts():
             process.start()
         theirs.close()
         return _Worker(process, ours)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import time
@@ -10,6 +11,7 @@ from typing import Any
 
 from emuq import cache, dispatch
 from emuq.errors import InputError, MissingExtra
+from emuq.run import devices
 from emuq.run.jobs import Job, Outcome, died, perform
 from emuq.run.local import threads
 from emuq.run.queue import Queue
@@ -22,22 +24,24 @@ SETTINGS = 4
 
 
 class Ray:
-    """`address` of a cluster: host:port or ray://host:port; "auto" is this machine's, None a new one."""
+    """`address` of a cluster: host:port or ray://host:port; "auto" is this machine's, None a new one.
 
-    def __init__(self, address: str | None = None, threads: int = 1) -> None:
-        self.address, self.threads = address, threads
+    A job of several runs asks for so many `gpus` (0.25: four share one), a single run for none.
+    """
+
+    def __init__(self, address: str | None = None, threads: int = 1, gpus: float = 0.0) -> None:
+        if not 0 <= gpus < math.inf or (gpus > 1 and gpus % 1):
+            raise InputError(
+                f"--gpus-per-task {gpus:g}: expected a part of one GPU, or a whole number of them"
+            )
+        self.address, self.threads, self.gpus = address, threads, gpus
         self._ours = False
 
     def run(self, jobs: Queue) -> Generator[tuple[Job, Outcome]]:
         """Each job with its outcome, as they end. Leaving the loop early cancels what has not."""
         ray = self._connect()
-        options: dict[str, Any] = {
-            "num_cpus": self.threads,
-            "max_retries": RETRIES,
-            "runtime_env": {"env_vars": threads(self.threads) | cache.variables(self.threads)},
-        }
-        remote = ray.remote(**options)(_perform)
-        pending = {remote.remote(job): job for job in jobs}
+        remote = ray.remote(_perform)
+        pending = {remote.options(**self.needs(job)).remote(job): job for job in jobs}
         try:
             while pending:
                 (done, *_), _ = ray.wait(list(pending), num_returns=1)
@@ -53,9 +57,27 @@ class Ray:
             if self._ours:
                 ray.shutdown()
 
+    def needs(self, job: Job) -> dict[str, Any]:
+        """What Ray is told of the task that performs this job."""
+        gpus = self.gpus if len(job.specs) > 1 else 0.0
+        given = threads(self.threads) | cache.variables(self.threads) | devices.variables(gpus > 0)
+        return {
+            "num_cpus": self.threads,
+            "num_gpus": gpus,
+            "max_retries": RETRIES,
+            "runtime_env": {"env_vars": given},
+        }
+
     def slots(self) -> int:
-        """How many runs the cluster carries out at once, now."""
-        return max(1, int(self._connect().cluster_resources().get("CPU", 1)) // self.threads)
+        """How many jobs the cluster carries out at once, now; an error where none could ever begin."""
+        there = self._connect().cluster_resources()
+        slots = int(there.get("CPU", 1)) // self.threads
+        if self.gpus:
+            gpus = there.get("GPU", 0.0)
+            if gpus < self.gpus:
+                raise InputError(f"--gpus-per-task {self.gpus:g}: the cluster has {gpus:g} GPUs")
+            slots = min(slots, int(gpus / self.gpus))
+        return max(1, slots)
 
     def _connect(self) -> Any:
         """The ray module, connected; `_ours` says that this object is to disconnect it."""
