@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 
 import gymnasium as gym
 import jax
@@ -17,7 +16,6 @@ from emuq.agents import episodes
 from emuq.batch import api, request
 from emuq.batch.driver import Driver, Sizes
 from emuq.batch.seeds import reset_seed
-from emuq.cli import main
 from emuq.errors import InputError
 from emuq.planning import support
 
@@ -125,41 +123,6 @@ def test_settings_may_be_arrays(car):
     )
     np.testing.assert_allclose(state.blocked.weights[0], single.whole_state().blocked.weights, atol=1e-6)
     assert not np.allclose(state.blocked.weights[0], state.blocked.weights[1], atol=1e-2)
-
-
-@pytest.fixture
-def told(monkeypatch):
-    """Runs that need as many steps as 1,000 times their lengthscale; none finds the goal at kappa = 0.1."""
-
-    def run(domain, seeds, *, state_lengthscale, kappa, **given):
-        goals = (kappa > 0.5)[:, None]
-        lengths = np.rint(1000 * state_lengthscale).astype(int)[:, None]
-        return batch.Runs(np.asarray(seeds), goals * 1.0, lengths, goals, np.ones_like(goals, float))
-
-    monkeypatch.setattr(api, "run", run)
-
-
-def test_a_sweep_has_every_combination_and_a_picture(told, tmp_path, capsys):
-    axes = ["state_lengthscale=0.1:0.3:3", "kappa=0.1,1"]
-    assert main(["sweep", "Car", "--grid", *axes, "--runs", "4", "--out", str(tmp_path), "--json"]) == 0
-    cells = json.loads(capsys.readouterr().out)["cells"]
-    assert [tuple(cell["settings"].values()) for cell in cells] == [
-        (pytest.approx(scale), kappa) for scale in (0.1, 0.2, 0.3) for kappa in (0.1, 1.0)
-    ]
-    assert [cell["success"] for cell in cells] == [0.0, 1.0] * 3
-    assert [cell["steps"] for cell in cells] == [100, 100, 200, 200, 300, 300]
-    assert cells[0]["episodes"] == 100, "a run without a goal counts with the cap"
-    assert (tmp_path / "sweep.png").stat().st_size > 5_000
-    assert main(["sweep", "Car", "--grid", *axes, "--random", "5", "--out", str(tmp_path)]) == 0
-    rows = capsys.readouterr().out.splitlines()[1:-1]
-    assert len(rows) == 5
-    assert all(0.1 <= float(row.split()[0]) <= 0.3 for row in rows)
-
-
-@pytest.mark.parametrize("axis", ["features=1,2", "kappa", "kappa=", "kappa=0:1", "kappa=a,b"])
-def test_a_bad_axis_is_one_line(axis, capsys):
-    assert main(["sweep", "MountainCar", "--grid", axis]) == 2
-    assert "expected NAME=0.1,0.5,1 or NAME=0.1:1:10" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 import toy
+from emuq.errors import InputError
 from emuq.experiments.plan import finished, plan
 from emuq.run.campaign import carry_out
+from emuq.run.jobs import Job
+from emuq.run.queue import Queue
 from emuq.run.store import FILE, Store
 
 pytest.importorskip("ray")
@@ -71,6 +74,44 @@ def test_a_lost_node_costs_no_run(tmp_path, cluster):
     expected = {spec.key: result for spec, result in zip(specs, toy.execute(specs), strict=True)}
     assert {row.spec.key: row.result for row in rows} == expected
     assert _recorded(tmp_path) == 24
+
+
+def test_a_batch_has_a_part_of_a_gpu_and_a_single_run_none(monkeypatch):
+    """Ray gives out GPUs by their number, whether there are any or not."""
+    from ray.cluster_utils import Cluster
+
+    from emuq.run.ray import Ray
+
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    monkeypatch.delenv("JAX_PLATFORMS", raising=False)
+    head = {"num_cpus": 2, "num_gpus": 1, "object_store_memory": 80_000_000}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    try:
+        executor = Ray(cluster.address, gpus=0.5)
+        assert executor.slots() == 2
+        with pytest.raises(InputError, match="--gpus-per-task 2: the cluster has 1 GPUs"):
+            Ray(cluster.address, gpus=2).slots()
+        specs = toy.TOY.specs(range(3))
+        jobs = [Job(toy.devices, specs[:2]), Job(toy.devices, specs[2:3])]
+        found = {len(job.specs): outcome.results for job, outcome in executor.run(Queue(jobs))}
+    finally:
+        import ray
+
+        ray.shutdown()
+        cluster.shutdown()
+    assert found[2] == [{"CUDA_VISIBLE_DEVICES": "0", "JAX_PLATFORMS": None}] * 2
+    assert found[1][0]["JAX_PLATFORMS"] == "cpu"
+
+
+@pytest.mark.parametrize("gpus", [-1.0, 1.5, float("nan")])
+def test_parts_of_several_gpus_are_refused(gpus):
+    from emuq.run.ray import Ray
+
+    with pytest.raises(
+        InputError, match=r"--gpus-per-task .*: expected a part of one GPU, or a whole number"
+    ):
+        Ray(gpus=gpus)
 
 
 def _recorded(folder):

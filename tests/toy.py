@@ -34,6 +34,12 @@ def _toss(spec: RunSpec) -> Result:
     return {"heads": sum(coin.random() < BIAS[spec.agent] for _ in range(spec["tosses"]))}
 
 
+def devices(specs: Sequence[RunSpec]) -> list[Result]:
+    """What the process that has these runs may compute on."""
+    names = ("CUDA_VISIBLE_DEVICES", "JAX_PLATFORMS")
+    return [{name: os.environ.get(name) for name in names} for _ in specs]
+
+
 def claims(rows: Sequence[Row]) -> list[Claim]:
     pairs = paired(select(rows, agent="biased"), select(rows, agent="fair"))
     differences = sorted(one.result["heads"] - other.result["heads"] for one, other in pairs)

@@ -15,7 +15,8 @@ import emuq
 from emuq.errors import InputError, MissingExtra
 
 COMMANDS = ("demo", "envs", "train", "evaluate", "live", "sweep", "reproduce", "report")
-STEPPING = ("demo", "train", "evaluate", "live", "sweep")  # with an agent in this very process
+STEPPING = ("demo", "train", "evaluate", "live")  # with an agent in this very process
+CHECKING = ("sweep",)  # what other processes will compute: a GPU is left to them
 
 
 class Formatter(argparse.ArgumentDefaultsHelpFormatter):
@@ -57,6 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from emuq import dispatch
 
         dispatch.inline()
+    if arguments is None and args.command in CHECKING:
+        import jax
+
+        jax.config.update("jax_platforms", "cpu")
     try:
         if arguments is None and getattr(args, "compiles", False):
             _keep_compiled()

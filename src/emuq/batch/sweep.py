@@ -1,23 +1,25 @@
-"""Settings side by side: a grid of them, or drawn at random, each with the same seeds.
+"""Settings side by side, each with the same seeds: runs as data, in batches, and what became of them.
 
-axis     NAME=0.1,0.5,1         these values
-         NAME=0.1:1:10          ten values from 0.1 to 1
+A run is one until its first goal. A batch may hold runs of several settings, since these are numbers that
+its program computes with.
 """
 
 from __future__ import annotations
 
-import itertools
-import os
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from emuq.batch import api, request
-from emuq.errors import InputError, MissingExtra
+from emuq import domains
+from emuq.batch import api
+from emuq.batch.request import prepare
+from emuq.run.jobs import Job
+from emuq.run.spec import RunSpec
 
-NAMES = (*request.NUMBERS, "kappa")
-PANELS = {"runs that find the goal": "success", "median steps to the goal": "steps"}
+NAME = "sweep"
+Point = Mapping[str, float]
 
 
 class Cell(NamedTuple):
@@ -28,84 +30,69 @@ class Cell(NamedTuple):
     success: float
     episodes: float  # the mean to the first goal
     steps: float  # the median to the first goal
+    mean_steps: float  # to the first goal
 
 
-def axis(text: str) -> tuple[str, np.ndarray]:
-    """The name and the values of an axis."""
-    name, _, values = text.partition("=")
-    expected = f"--grid {text}: expected NAME=0.1,0.5,1 or NAME=0.1:1:10, with a name of {', '.join(NAMES)}"
-    if name not in NAMES or not values:
-        raise InputError(expected)
-    try:
-        if ":" in values:
-            low, high, number = values.split(":")
-            found = np.linspace(float(low), float(high), int(number))
-        else:
-            found = np.array([float(value) for value in values.split(",")])
-    except ValueError:
-        raise InputError(expected) from None
-    if not len(found):
-        raise InputError(expected)
-    return name, found
+def specs(
+    domain: str, points: Sequence[Point], seeds: Sequence[int], episodes: int, features: int
+) -> list[RunSpec]:
+    """All points with all seeds; an error where `emuq.batch.run` would have one."""
+    own: dict[str, Any] = {
+        name: np.repeat([point[name] for point in points], len(seeds)) for name in points[0]
+    }
+    prepare(domain, np.tile(seeds, len(points)), episodes=episodes, until="goal", features=features, **own)
+    return [
+        RunSpec.of(NAME, "emuq", domain, seed, episodes=episodes, features=features, point=_written(point))
+        for point in points
+        for seed in seeds
+    ]
 
 
-def grid(axes: dict[str, np.ndarray]) -> list[dict[str, float]]:
-    """Every combination."""
-    return [dict(zip(axes, map(float, values), strict=True)) for values in itertools.product(*axes.values())]
+def _written(point: Point) -> tuple[tuple[str, Any], ...]:
+    """As JSON has it, which has no infinity."""
+    return tuple((name, value if math.isfinite(value) else str(value)) for name, value in point.items())
 
 
-def at_random(axes: dict[str, np.ndarray], number: int, seed: int) -> list[dict[str, float]]:
-    """So many points between the least and the greatest value of each axis."""
-    rng = np.random.default_rng(seed)
-    drawn = {name: rng.uniform(values.min(), values.max(), number) for name, values in axes.items()}
-    return [{name: float(values[i]) for name, values in drawn.items()} for i in range(number)]
+def point_of(spec: RunSpec) -> dict[str, float]:
+    """The settings of a run."""
+    return {name: float(value) for name, value in spec["point"]}
 
 
-def sweep(
-    domain: str, points: Sequence[dict[str, float]], seeds: Sequence[int], episodes: int, **settings: Any
-) -> list[Cell]:
-    """All points with all seeds as one batch, each run until its first goal."""
-    own = {name: np.repeat([point[name] for point in points], len(seeds)) for name in points[0]}
-    runs = api.run(domain, np.tile(seeds, len(points)), episodes=episodes, until="goal", **own, **settings)
-    found, steps = runs.goal_episode, runs.steps
-    cells = []
-    for i, point in enumerate(points):
-        at = slice(i * len(seeds), (i + 1) * len(seeds))
-        capped = np.where(found[at] > 0, found[at], episodes)
-        cells.append(
-            Cell(
-                point,
-                len(seeds),
-                float(np.mean(found[at] > 0)),
-                float(capped.mean()),
-                float(np.median(steps[at])),
-            )
-        )
-    return cells
+def jobs(runs: Sequence[RunSpec], batch: int) -> list[Job]:
+    """Batches of so many runs."""
+    return [Job(execute, tuple(runs[i : i + batch])) for i in range(0, len(runs), batch)]
 
 
-def heat_map(cells: Sequence[Cell], axes: dict[str, np.ndarray], title: str, path: str | os.PathLike) -> None:
-    """Success and steps over the first two axes of a grid, means over the others; a line if there is one."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("matplotlib", "plot") from None
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    figure.suptitle(title)
-    panels = figure.subplots(1, 2)
-    shape = [len(values) for values in axes.values()]
-    for panel, (label, field) in zip(panels, PANELS.items(), strict=True):
-        table = np.array([getattr(cell, field) for cell in cells]).reshape(shape)
-        panel.set_title(label)
-        (across, places), *rest = axes.items()
-        panel.set_xlabel(across)
-        if not rest:
-            panel.plot(places, table, "o-")
-            continue
-        table = table.reshape(*shape[:2], -1).mean(axis=2).T
-        image = panel.imshow(table, origin="lower", aspect="auto", cmap="viridis")
-        panel.set_xticks(range(shape[0]), [f"{value:.3g}" for value in places])
-        panel.set_yticks(range(shape[1]), [f"{value:.3g}" for value in rest[0][1]])
-        panel.set_ylabel(rest[0][0])
-        figure.colorbar(image, ax=panel)
-    figure.savefig(path, dpi=150)
+def execute(runs: Sequence[RunSpec]) -> list[dict[str, Any]]:
+    """First goals of the runs, as one batch."""
+    (first, *_), points = runs, [point_of(spec) for spec in runs]
+    own: dict[str, Any] = {name: np.array([point[name] for point in points]) for name in points[0]}
+    seeds = [spec.seed for spec in runs]
+    made = api.run(
+        first.domain, seeds, episodes=first["episodes"], until="goal", features=first["features"], **own
+    )
+    numbers = zip(made.goal_episode.tolist(), made.goal_steps.tolist(), made.steps.tolist(), strict=True)
+    return [{"goal_episode": e or None, "goal_steps": g or None, "steps": s} for e, g, s in numbers]
+
+
+def cells(results: Sequence[tuple[RunSpec, dict[str, Any]]]) -> list[Cell]:
+    """A cell for each point that has a run, in the order in which they come."""
+    groups: dict[tuple, list[tuple[RunSpec, dict[str, Any]]]] = {}
+    for spec, result in results:
+        groups.setdefault(spec["point"], []).append((spec, result))
+    return [_cell(group) for group in groups.values()]
+
+
+def _cell(group: Sequence[tuple[RunSpec, dict[str, Any]]]) -> Cell:
+    spec = group[0][0]
+    most = spec["episodes"] * domains.make(spec.domain).horizon
+    found = np.array([result["goal_episode"] or 0 for _, result in group])
+    steps = np.where(found > 0, [result["steps"] for _, result in group], most)
+    return Cell(
+        point_of(spec),
+        len(group),
+        float(np.mean(found > 0)),
+        float(np.where(found > 0, found, spec["episodes"]).mean()),
+        float(np.median(steps)),
+        float(steps.mean()),
+    )

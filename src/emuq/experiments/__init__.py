@@ -41,9 +41,9 @@ def every() -> dict[str, Experiment]:
     return {experiment.name: experiment for experiments in found for experiment in experiments}
 
 
-def named(names: Sequence[str]) -> list[Experiment]:
+def named(names: Sequence[str], known: dict[str, Experiment] | None = None) -> list[Experiment]:
     """The experiments with these names; `fig2` stands for fig2a, fig2b, ...; none means all of the paper."""
-    known = every()
+    known = known or every()
     if not names:
         return [experiment for experiment in known.values() if not experiment.beyond]
     chosen: dict[str, Experiment] = {}

@@ -125,7 +125,6 @@ class Experiment:
     specs         seeds -> every run, as data
     execute       specs of one group -> one JSON-able result each, in their order (NaN is not JSON: use None)
     group         spec -> a key; specs with equal keys go to `execute` together (a vmapped batch)
-    in_batches    spec -> whether its group goes to `execute` in batches of seeds, as many as suit the device
     claims, tables, figure
                   finished runs -> what is shown; they must stand a part of the runs being absent.
                   A figure takes its colours from matplotlib's rcParams ("C0", "text.color"), for it is
@@ -134,6 +133,8 @@ class Experiment:
     varies        settings that tell conditions apart in summaries ("length" of a chain)
     on_request    agents that run only when they are named (`--agents`)
     beyond        not in the paper: run only when it is named
+    in_batches    spec -> whether its group goes to `execute` in batches of seeds, as many as suit the device
+    again         finished runs -> the command that makes them, where it is not `emuq reproduce`
     paper         (agent, domain) -> the paper's own numbers, by their names in a summary row
     notes         values the paper leaves open and other things a reader must know
     """
@@ -145,13 +146,14 @@ class Experiment:
     execute: Callable[[Sequence[RunSpec]], list[Result]]
     claims: Callable[[Sequence[Row]], list[Claim]]
     group: Callable[[RunSpec], Hashable] = one_by_one
-    in_batches: Callable[[RunSpec], bool] = never
     tables: Callable[[Sequence[Row]], list[Table]] = no_tables
     figure: Callable[[Sequence[Row]], Figure] | None = None
     source: str = ""
     varies: tuple[str, ...] = ()
     on_request: tuple[str, ...] = ()
     beyond: bool = False
+    in_batches: Callable[[RunSpec], bool] = never
+    again: Callable[[Sequence[Row]], str] | None = None
     paper: Mapping[tuple[str, str], Mapping[str, float | None]] = field(default_factory=dict)
     notes: str = ""
 

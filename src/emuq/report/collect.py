@@ -12,6 +12,7 @@ from typing import Any
 
 from emuq import experiments
 from emuq.errors import InputError
+from emuq.experiments import sweeps
 from emuq.experiments.base import Claim, Experiment, Row, Table
 from emuq.experiments.plan import finished
 from emuq.report.summary import summarise
@@ -36,8 +37,20 @@ class Section:
         return len({row.spec.seed for row in self.rows})
 
     @property
+    def told_seeds(self) -> str:
+        """How many there are, and how many the paper has."""
+        return f"{self.seeds} seeds" + (
+            "" if self.experiment.beyond else f" of the paper's {self.experiment.runs}"
+        )
+
+    @property
     def again(self) -> str:
-        """The command that makes these runs: with the options without which it would make others."""
+        """The command that makes these runs: with the options without which it would make others.
+
+        It is empty where no command does.
+        """
+        if self.experiment.again is not None:
+            return self.experiment.again(self.rows)
         words = ["emuq", "reproduce", self.experiment.name]
         if not self.rows:
             return shlex.join(words)
@@ -67,7 +80,9 @@ class Report:
         """The commands that make all of its runs, those that two experiments share once."""
         return list(
             {
-                section.experiment.runs_of: f"{section.again} --out results" for section in self.sections
+                section.experiment.runs_of: f"{section.again} --out results"
+                for section in self.sections
+                if section.again
             }.values()
         )
 
@@ -103,8 +118,8 @@ def collect(folder: str | Path, names: Sequence[str] = ()) -> Report:
     sections, versions, hosts = [], {}, Counter()
     with Store(folder, create=False) as store:
         stored = set(store.experiments())
-        known = experiments.every()
-        for experiment in experiments.named(names) if names else known.values():
+        known = experiments.every() | sweeps.recorded(store)
+        for experiment in experiments.named(names, known) if names else known.values():
             if experiment.runs_of not in stored:
                 continue
             rows, errors, set_aside = finished(experiment, store)

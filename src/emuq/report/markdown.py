@@ -52,7 +52,7 @@ def _section(section: Section, has_figure: bool) -> list[str]:
         "",
         f"## {experiment.name}",
         "",
-        f"{experiment.title}. {section.seeds} seeds of the paper's {experiment.runs}.",
+        f"{experiment.title}. {section.told_seeds}.",
     ]
     if experiment.notes:
         lines += ["", experiment.notes]
@@ -67,7 +67,7 @@ def _section(section: Section, has_figure: bool) -> list[str]:
             f'<img alt="{experiment.title}" src="{name}-light.svg"></picture>',
         ]
     lines += [""] + [f"- failed: {escaped(error)}" for error in section.errors] if section.errors else []
-    lines += ["", f"Again: {code(section.again)}"]
+    lines += ["", f"Again: {code(section.again)}"] if section.again else []
     return lines
 
 

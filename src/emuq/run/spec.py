@@ -60,6 +60,18 @@ class RunSpec:
             "revision": self.revision,
         }
 
+    @classmethod
+    def from_json(cls, text: str) -> RunSpec | None:
+        """The spec that has this text; None where the text is of another version, or no spec's."""
+        try:
+            found = json.loads(text)
+            names = ("experiment", "agent", "domain", "seed", "revision")
+            experiment, agent, domain, seed, revision = (found[name] for name in names)
+            spec = cls.of(experiment, agent, domain, seed, revision=revision, **found["settings"])
+        except (ValueError, KeyError, TypeError):
+            return None
+        return spec if spec.to_json() == text else None
+
     def to_json(self) -> str:
         """Canonical: keys sorted, no spaces, so that equal specs give equal bytes."""
         return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
