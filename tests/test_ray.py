@@ -84,7 +84,8 @@ def test_a_batch_has_a_part_of_a_gpu_and_a_single_run_none(monkeypatch):
 
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    monkeypatch.delenv("JAX_PLATFORMS", raising=False)
+    for name in ("JAX_PLATFORMS", "XLA_PYTHON_CLIENT_PREALLOCATE"):
+        monkeypatch.delenv(name, raising=False)
     head = {"num_cpus": 2, "num_gpus": 1, "object_store_memory": 80_000_000}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     try:
@@ -100,7 +101,8 @@ def test_a_batch_has_a_part_of_a_gpu_and_a_single_run_none(monkeypatch):
 
         ray.shutdown()
         cluster.shutdown()
-    assert found[2] == [{"CUDA_VISIBLE_DEVICES": "0", "JAX_PLATFORMS": None}] * 2
+    shared = {"CUDA_VISIBLE_DEVICES": "0", "JAX_PLATFORMS": None, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    assert found[2] == [shared] * 2
     assert found[1][0]["JAX_PLATFORMS"] == "cpu"
 
 

@@ -36,7 +36,7 @@ def _toss(spec: RunSpec) -> Result:
 
 def devices(specs: Sequence[RunSpec]) -> list[Result]:
     """What the process that has these runs may compute on."""
-    names = ("CUDA_VISIBLE_DEVICES", "JAX_PLATFORMS")
+    names = ("CUDA_VISIBLE_DEVICES", "JAX_PLATFORMS", "XLA_PYTHON_CLIENT_PREALLOCATE")
     return [{name: os.environ.get(name) for name in names} for _ in specs]
 
 
