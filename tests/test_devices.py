@@ -39,7 +39,7 @@ def test_a_gpu_is_found_by_asking_another_process(plugins, answer, gpu, asked, m
     asked.append(answer)
     assert devices.gpu_here() is gpu
     assert asked == ([None] if answer is None else []), "where JAX has no plugin nobody is asked"
-    assert devices.batch_size(gpu) == (1024 if gpu else 10)
+    assert devices.batches(gpu).size == (1024 if gpu else 10)
 
 
 def test_processes_that_share_a_gpu_take_its_memory_as_they_need_it(monkeypatch):
@@ -55,5 +55,7 @@ def test_processes_that_share_a_gpu_take_its_memory_as_they_need_it(monkeypatch)
 
 def test_batches_are_of_so_many_seeds():
     experiment = dataclasses.replace(toy.BATCHED, in_batches=lambda spec: spec.agent == "fair")
-    jobs = plan([experiment], seeds=5, batch=2)
+    jobs = plan([experiment], seeds=5, batches=devices.Batches(2, 5))
     assert [[spec.seed for spec in job.specs] for job in jobs] == [[0, 1], [2, 3], [4], [0, 1, 2, 3, 4]]
+    jobs = plan([experiment], seeds=4, batches=devices.Batches(2, 5))
+    assert [[spec.seed for spec in job.specs] for job in jobs] == [[0], [1], [2], [3], [0, 1, 2, 3]]

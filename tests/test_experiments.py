@@ -6,6 +6,7 @@ import pytest
 from emuq.experiments import fig5, fig6, fig7, goals, named, table3
 from emuq.experiments.base import Row
 from emuq.experiments.plan import plan
+from emuq.run.devices import ON_GPU
 from emuq.run.spec import RunSpec
 
 
@@ -128,14 +129,15 @@ def test_seeds_of_a_condition_that_compiles_whole_go_as_one_batch():
 
 def test_seeds_of_the_default_go_in_batches_where_it_compiles_whole():
     (experiment,) = named(["ablation"])
-    jobs = plan([experiment], seeds=20, domains=["MountainCar", "Hopper"])
+    jobs = plan([experiment], seeds=50, domains=["MountainCar", "Hopper"])
     numbers = {(job.specs[0].domain, job.specs[0]["change"]): len(job.specs) for job in jobs}
     assert numbers["MountainCar", "default"] == numbers["MountainCar", "60 sweeps a plan"] == 10
     assert numbers["MountainCar", "plans at episode ends"] == numbers["Hopper", "default"] == 1
     seeds = [[spec.seed for spec in job.specs] for job in jobs if len(job.specs) > 1]
     assert seeds[:2] == [list(range(10)), list(range(10, 20))]
-    jobs = plan([experiment], seeds=20, domains=["MountainCar"], agents=["emuq"], batch=1000)
-    assert len(jobs[0].specs) == 20
+    jobs = plan([experiment], seeds=20, domains=["MountainCar"])
+    assert {len(job.specs) for job in jobs} == {1}, "too few on a CPU"
+    assert len(plan([experiment], seeds=20, domains=["MountainCar"], batches=ON_GPU)[0].specs) == 20
 
 
 def test_a_batch_has_the_results_of_its_runs_one_by_one():

@@ -61,8 +61,8 @@ def _reproduce(chosen, args: argparse.Namespace) -> int:
     from emuq.run import devices
     from emuq.run.store import Store
 
-    batch = devices.batch_size(campaigns.on_gpu(args))
-    jobs = plan(chosen, seeds=args.seeds, agents=args.agents, domains=args.domains, batch=batch)
+    batches = devices.batches(campaigns.on_gpu(args))
+    jobs = plan(chosen, seeds=args.seeds, agents=args.agents, domains=args.domains, batches=batches)
     executor, workers = campaigns.executor(args)
     with Store(args.out) as store:
         summary = campaigns.carried_out(jobs, store, executor, workers)

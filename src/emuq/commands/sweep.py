@@ -107,7 +107,7 @@ def _tried(chosen: Sequence[dict], args: argparse.Namespace, store, executor, wo
 
     seeds = range(args.first_seed, args.first_seed + args.runs)
     specs = sweep.specs(args.domain, chosen, seeds, args.episodes, args.features)
-    jobs = sweep.jobs(specs, devices.batch_size(campaigns.on_gpu(args)))
+    jobs = sweep.jobs(specs, devices.batches(campaigns.on_gpu(args)).size)
     summary = campaigns.carried_out(jobs, store, executor, workers)
     if summary is None:
         return None

@@ -19,7 +19,7 @@ from emuq.run.spec import RunSpec
 LOCKSTEP = (
     "rffq", "random", "epsilon-greedy", "epsilon-greedy-first", "dora", "dora-lll", "rnd", "rnd-bonus",
 )  # fmt: skip
-# Where EMU-Q's default runs compile whole, too, and `emuq.batch` is faster than one run after the other.
+# Where EMU-Q's default runs compile whole, too, and many of them are faster as batches.
 BATCHED = ("SinglePendulum", "MountainCar", "DoublePendulum", "CartpoleSwingUp")
 _DOMAIN_OPTIONS = ("reward", "start", "length", "sparsity")
 
@@ -37,7 +37,8 @@ def in_batches(spec: RunSpec) -> bool:
 
 def execute(specs: Sequence[RunSpec]) -> list[Result]:
     """First goals of a group."""
-    return _together(specs) if _compiles(specs[0]) else [_alone(spec) for spec in specs]
+    alone = not _compiles(specs[0]) or (len(specs) == 1 and in_batches(specs[0]))
+    return [_alone(spec) for spec in specs] if alone else _together(specs)
 
 
 def _compiles(spec: RunSpec) -> bool:

@@ -18,11 +18,12 @@ def plan(
     seeds: int | None = None,
     agents: Collection[str] = (),
     domains: Collection[str] = (),
-    batch: int = devices.BATCH_ON_CPU,
+    batches: devices.Batches = devices.ON_CPU,
 ) -> list[Job]:
     """The jobs of these experiments; `seeds` None is the paper's number, no agents or domains means all.
 
-    Where an experiment has its runs in batches, each is a job of its own: of seeds 0 to batch - 1, and so on.
+    Runs that an experiment would have in batches are cut up by their seeds, 0 to 9 and so on; where there are
+    too few of them to make it worth while, each is a job of its own.
     """
     if seeds is not None and seeds < 1:
         raise InputError(f"seeds is {seeds}: expected a whole number from 1")
@@ -37,7 +38,8 @@ def plan(
     for experiment, spec in chosen.values():
         wanted = spec.agent in agents if agents else spec.agent not in experiment.on_request
         if wanted and (not domains or spec.domain in domains):
-            part = spec.seed // batch if experiment.in_batches(spec) else 0
+            size = batches.size if (seeds or experiment.runs) >= batches.least else 1
+            part = spec.seed // size if experiment.in_batches(spec) else 0
             key = (experiment.runs_of, experiment.group(spec), part)
             groups.setdefault(key, (experiment, []))[1].append(spec)
     if not groups:
