@@ -1,6 +1,6 @@
 """Writes the table of `foreign.md` from the runs of `emuq reproduce foreign --out FOLDER`.
 
-    python docs/foreign.py FOLDER --seeds 20
+python docs/foreign.py FOLDER --seeds 20
 """
 
 from __future__ import annotations

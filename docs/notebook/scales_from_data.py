@@ -9,9 +9,8 @@ Whenever features are drawn, a condition that learns lengthscales l_1, ..., l_d 
 
 over the newest transitions, t_j the standardised s'_j - s_j (and reward, where it varies), K_l the covariance
 of the Bayesian linear regression with as many features as one likes. The conditions: `default`;
-`likelihood`; `free`, where l itself replaces the default's; `early`, a draw of features every 50 steps
-instead of 150, and `early likelihood`; `features 250`, `features 1000`; `noise 0.1`, `noise 10`, the
-posterior's noise precision. Hooks are put into the library, so that each condition is a process of its own.
+`likelihood`; `early`, a draw of features every 50 steps instead of 150, and `early likelihood`; `features
+250`, `features 1000`. A hook is put into the library, so that each condition is a process of its own.
 Finished runs are kept and not made again.
 """
 
@@ -38,13 +37,10 @@ DOMAINS = "SinglePendulum", "MountainCar", "DoublePendulum", "CartpoleSwingUp", 
 CONDITIONS: dict[str, dict[str, Any]] = {
     "default": {},
     "likelihood": {},
-    "free": {},
     "early": {"refresh": 50},
     "early likelihood": {"refresh": 50},
     "features 250": {"features": 250},
     "features 1000": {"features": 1000},
-    "noise 0.1": {"noise_precision": 0.1},
-    "noise 10": {"noise_precision": 10.0},
 }
 EPISODES, HORIZON = 100, 500
 ROWS = 200  # transitions that the likelihood is of
@@ -90,20 +86,17 @@ def scales(data: Transitions) -> jax.Array:
     return jnp.exp(logs[: states.shape[1]])
 
 
-def learned(blur: Any, free: bool) -> Any:
+def learned(blur: Any) -> Any:
     """In the place of `relevance.blur`: the same times the multipliers."""
 
     def wider(data: Transitions) -> jax.Array:
-        found, noise = scales(data), blur(data)
-        logs = jnp.log(found)
+        logs, noise = jnp.log(scales(data)), blur(data)
         state = noise == 1  # what is known to be noise has its lengthscale already, and no part in the mean
         level = jnp.sum(jnp.where(state, logs, 0.0)) / jnp.maximum(jnp.sum(state), 1)
         limit = jnp.log(WIDEST)
         shape = jnp.clip(logs - level, -limit, limit)
         shape = shape - jnp.sum(jnp.where(state, shape, 0.0)) / jnp.maximum(jnp.sum(state), 1)
-        # The default's lengthscale is 0.5, and so is what a factor of 1 means.
-        factor = jnp.exp(jnp.clip(logs - jnp.log(0.5), -limit, limit)) if free else jnp.exp(shape)
-        return noise * jnp.where(state, factor, 1.0)
+        return noise * jnp.where(state, jnp.exp(shape), 1.0)
 
     return wider
 
@@ -173,8 +166,8 @@ def main() -> None:
         print(table(given.table))
         return
     emuq.cache.enable()
-    if given.condition == "free" or "likelihood" in given.condition:
-        relevance.blur = learned(relevance.blur, given.condition == "free")
+    if "likelihood" in given.condition:
+        relevance.blur = learned(relevance.blur)
     done = set()
     if given.out.exists():
         rows = map(json.loads, given.out.read_text().splitlines())
