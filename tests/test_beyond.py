@@ -169,12 +169,14 @@ def _foreign(name, **settings):
 
 def test_a_foreign_run_is_told_by_its_tests():
     (result,) = foreign.execute([_foreign("FrozenLake-v1", steps=50, threshold=0.0)])
-    assert (result["solved"], result["returns"]) == (True, result["goals"] / 10)
+    assert (result["solved"], result["returns"]) == (True, result["goals"] / 1000)
     (result,) = foreign.execute([_foreign("FrozenLake-v1", steps=50, threshold=1.1)])
     assert not result["solved"]
     rows = [Row(_foreign("FrozenLake-v1"), result)]
     (table,) = foreign.tables(rows)
-    assert table.rows[0][-1].startswith("0/1, ")
+    found = result["goal_steps"]
+    assert table.rows[0][-3:-1] == ("0/1" if found is None else f"1/1, {found} steps", "0/1")
+    assert table.rows[0][3:6] == ("", "", "")  # no run of EMU-Q's
     assert foreign.claims(rows) == foreign.tables([]) == []
 
 
@@ -186,6 +188,15 @@ def test_foreign_tasks_without_a_threshold_are_goal_only(monkeypatch):
         env = foreign_tasks.make("Swimmer-v5")
         env.reset(seed=0)
         assert env.step(env.action_space.high)[1:3] == told
+
+
+def test_foreign_tasks_of_the_suite_end_at_a_reward(monkeypatch):
+    pytest.importorskip("dm_control.suite")
+    for least, told in ((-1.0, (1.0, True)), (9.0, (0.0, False))):
+        monkeypatch.setitem(foreign_tasks.TASKS, "acrobot-swingup", foreign_tasks.Task(10, least=least))
+        env = foreign_tasks.make("acrobot-swingup")
+        env.reset(seed=0)
+        assert env.step(env.action_space.low)[1:3] == told
 
 
 def test_what_a_foreign_task_needs_is_named(monkeypatch):
