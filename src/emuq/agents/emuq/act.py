@@ -21,8 +21,8 @@ from emuq.agents.emuq.state import State
 from emuq.agents.ties import argmax_by_bits
 from emuq.linear import posterior
 from emuq.linear.features import scores, state_part
-from emuq.linear.hashing import random_bits
-from emuq.planning import support
+from emuq.linear.hashing import Word, random_bits
+from emuq.planning import search, support
 from emuq.planning.support import Lookahead
 from emuq.planning.targets import balance, in_units
 
@@ -51,10 +51,19 @@ def act_on(
     if policy is None:
         q = scores(basis.features, part, basis.candidates, q_weights)
     else:
-        q = support.action_values(policy, observation).astype(u.dtype)
+        q = ahead(policy, observation, _word(state)).astype(u.dtype)
     if basis.prices is not None:  # Q is never priced
         u = u - basis.prices * jnp.ptp(u)
     return _best(state, balance(q, u, kappa))
+
+
+def ahead(policy: Lookahead, observation: Float[Array, " ds"], word: Word) -> Float[Array, " k"]:
+    """Q of each candidate action, as many steps ahead as the policy's model is good for."""
+    return jax.lax.cond(
+        policy.reach > 1,
+        lambda: search.action_values(policy, observation, word),
+        lambda: support.action_values(policy, observation),
+    )
 
 
 def values(state: State, observation: Float[Array, "n ds"], action: Float[Array, "n da"], looks: bool):
@@ -72,7 +81,10 @@ def values(state: State, observation: Float[Array, "n ds"], action: Float[Array,
 
 def _best(state: State, total: Float[Array, " k"]) -> Int[Array, ""]:
     """argmax; among equals a random one, drawn from the agent's key and the number of transitions."""
-    word = jax.random.key_data(state.key)[-1]
     # By the number of transitions, so that any loop over the same data acts the same.
-    bits = random_bits(word, state.data.count.astype(jnp.uint32), total.shape[0])
+    bits = random_bits(_word(state), state.data.count.astype(jnp.uint32), total.shape[0])
     return argmax_by_bits(total, bits)
+
+
+def _word(state: State) -> Word:
+    return jax.random.key_data(state.key)[-1]

@@ -1,0 +1,147 @@
+"""Looking several steps ahead: the best of sampled sequences of actions, by the model of the dynamics.
+
+    Q_h(s, a) = max over sequences that begin with a of
+                mean over t = 1 .. h of [sum_{i < t} gamma^i r(z_i, a_i) + gamma^(t - 1) W(z_t)]
+
+z_0 is s and z_(i+1) = f(z_i, a_i); r, f and W are those of `support`. h = 1 is r(s, a) + W(f(s, a)), one step
+ahead. Each t is an estimate of its own: the first ones lean on W, which is coarse, the later ones on the
+model, whose errors add up. Their mean is better than either.
+
+Sequences are of the actions that are compared anyway: each one held for ever, each one before the policy of
+one step ahead, and random changes of the best of these. How far to look (h, `reach`) is how far the model
+before this one foretold what came after it was made (`reliable`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from emuq.linear.hashing import Word, random_bits
+from emuq.planning import dynamics, endings
+from emuq.planning.dynamics import Model
+from emuq.planning.kernels import two_scales
+from emuq.planning.selection import spread
+from emuq.planning.transitions import Transitions
+
+if TYPE_CHECKING:
+    from emuq.planning.support import Lookahead
+
+DEPTH = 16  # steps ahead, at most
+WIDTH = 32  # sequences of a round,
+ROUNDS = 2  # and rounds after the first one, each of changes of the best
+PARENTS = 8  # that are changed
+COARSE = 3  # the second kernel's lengthscale, as in `support`
+STRETCHES = 64  # stretches of what happened that the model before is judged by
+CLOSE = 0.1  # standard deviations: a state foretold within it is known
+
+
+def action_values(policy: Lookahead, observation: Float[Array, " ds"], word: Word) -> Float[Array, " k"]:
+    """Q_h(s, a) of every action that is compared; `word` and the model draw the sequences."""
+    z = dynamics.standardised(policy.model, observation)
+    k = len(policy.actions)
+    greedy = rollout(policy, z)
+    begin = jnp.concatenate([first_then(greedy, k), held(k)])
+    worth = evaluate(policy, z, begin)
+    best = jnp.max(worth.reshape(2, k), axis=0)
+    bits = random_bits(word, jnp.uint32(ROUNDS), 4 * WIDTH * ROUNDS).reshape(ROUNDS, 4, WIDTH)
+
+    def improve(carry, bits):
+        sequences, worth, best = carry
+        parents = sequences[jax.lax.top_k(worth, PARENTS)[1]]
+        children = changed(parents[jnp.arange(WIDTH) % PARENTS], bits, k)
+        found = evaluate(policy, z, children)
+        best = best.at[children[:, 0]].max(found)
+        both = jnp.concatenate([sequences, children]), jnp.concatenate([worth, found])
+        kept = jax.lax.top_k(both[1], len(worth))[1]
+        return (both[0][kept], both[1][kept], best), None
+
+    few = max(2 * k, PARENTS)
+    if few > 2 * k:
+        begin = jnp.concatenate([begin, jnp.broadcast_to(begin[:1], (few - 2 * k, DEPTH))])
+        worth = jnp.concatenate([worth, jnp.broadcast_to(worth[:1], few - 2 * k)])
+    return jax.lax.scan(improve, (begin, worth, best), bits)[0][2]
+
+
+def rollout(policy: Lookahead, z: Float[Array, " ds"]) -> Int[Array, " h"]:
+    """The actions of the policy that looks one step ahead."""
+    k = len(policy.actions)
+
+    def step(z: Array, _: None) -> tuple[Array, Array]:
+        following, pay = dynamics.predict(policy.model, jnp.broadcast_to(z, (k, len(z))), policy.actions)
+        best = jnp.argmax(pay + worth_of(policy, following)[0])
+        return following[best], best
+
+    return jax.lax.scan(step, z, None, length=DEPTH)[1]
+
+
+def first_then(greedy: Int[Array, " h"], k: int) -> Int[Array, "k h"]:
+    """Each action, and then those of the policy."""
+    return jnp.broadcast_to(greedy, (k, DEPTH)).at[:, 0].set(jnp.arange(k))
+
+
+def held(k: int) -> Int[Array, "k h"]:
+    """Each action all the time."""
+    return jnp.broadcast_to(jnp.arange(k)[:, None], (k, DEPTH))
+
+
+def changed(sequences: Int[Array, "n h"], bits: Array, k: int) -> Int[Array, "n h"]:
+    """Each with one stretch of another action: from any step on, for as long as chance says."""
+    begin = bits[0] % DEPTH
+    end = begin + 1 + bits[1] % DEPTH
+    step = jnp.arange(DEPTH)
+    inside = (step >= begin[:, None]) & (step < end[:, None])
+    return jnp.where(inside, (bits[2] % k).astype(sequences.dtype)[:, None], sequences)
+
+
+def evaluate(policy: Lookahead, z: Float[Array, " ds"], sequences: Int[Array, "n h"]) -> Float[Array, " n"]:
+    """The mean over t of what each sequence is worth with W after t steps."""
+    number = len(sequences)
+
+    def step(t: Int[Array, ""], carry: tuple[Array, ...]) -> tuple[Array, ...]:
+        z, alive, paid, weight, total = carry
+        following, pay = dynamics.predict(policy.model, z, policy.actions[sequences[:, t]])
+        worth, over = worth_of(policy, following)
+        total = total + paid + weight * alive * (pay + worth)
+        paid = paid + weight * alive * (pay + over * worth)
+        return following, alive * ~over, paid, weight * policy.discount, total
+
+    low = jnp.float32
+    start = jnp.broadcast_to(z, (number, len(z))), jnp.ones(number, low), jnp.zeros(number, low)
+    carry = *start, jnp.ones((), low), jnp.zeros(number, low)
+    return jax.lax.fori_loop(0, policy.reach, step, carry)[-1] / jnp.maximum(policy.reach, 1)
+
+
+def worth_of(policy: Lookahead, z: Float[Array, "n ds"]) -> tuple[Float[Array, " n"], Array]:
+    """W(z), and whether the episode is over there."""
+    over, worth = endings.beyond(policy.edges, z)
+    inside = policy.base + two_scales(z, policy.support, COARSE) @ policy.coefficients
+    return jnp.where(over, worth, jnp.clip(inside, *policy.bounds)), over
+
+
+def reliable(model: Model, data: Transitions) -> Int[Array, ""]:
+    """How many steps ahead a model foretells the newest eighth of the data, which it has not seen.
+
+    By the median over stretches of one episode of the error in standard deviations of a state.
+    """
+    count = data.count
+    since = count - count // 8
+    start = jnp.clip(since + spread(STRETCHES, count - since - DEPTH), 0, data.capacity - DEPTH - 1)
+    step = jnp.arange(DEPTH)
+    rows = start[:, None] + step
+    broken = jnp.cumsum(jnp.concatenate([jnp.zeros((len(start), 1), int), data.ended[rows[:, :-1]]], axis=1), axis=1)
+    whole = (broken == 0) & (rows < count)
+    truth = dynamics.standardised(model, data.next_states[rows])
+
+    def ahead(z: Array, actions: Array) -> tuple[Array, Array]:
+        z = dynamics.predict(model, z, actions)[0]
+        return z, z
+
+    first = dynamics.standardised(model, data.states[start])
+    told = jax.lax.scan(ahead, first, jnp.swapaxes(data.actions[rows], 0, 1))[1]
+    error = jnp.sqrt(jnp.mean((jnp.swapaxes(told, 0, 1) - truth) ** 2, axis=-1))
+    middle = jnp.nanmedian(jnp.where(whole, error, jnp.nan), axis=0)
+    return jnp.maximum(1, jnp.sum(jnp.cumprod(middle < CLOSE))).astype(jnp.int32)
