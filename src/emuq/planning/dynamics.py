@@ -31,9 +31,6 @@ ROWS = 2048  # transitions that are looked at, at most: evenly spaced in time, s
 KNOWN = 800  # transitions that the kernel is put on
 LENGTHSCALE = 4.0  # of the kernel, in standard deviations of a state, and in ranges of an action
 EXACT, NOISY = 1e-4, 1.0  # nu of what can be predicted (with less, single precision fails), and of noise
-FINE = 0.5  # lengthscale of a second kernel, of rewards: on where an action leads
-SHARE = 0.1  # its part of the variance, where the first one's is 1
-REWARD = 3e-3  # nu of rewards
 RIDGE = 1e-4  # of the straight line
 LEAST = 1e-6  # a scale is at least this: a dimension that never changes is no division by zero
 
@@ -42,7 +39,6 @@ class Model(NamedTuple):
     """What predicts a transition. All arrays are in single precision."""
 
     inputs: Float[Array, "n d"]  # X: (z, a), a in [0, 1]
-    after: Float[Array, "n ds"]  # z', where these led
     coefficients: Float[Array, "n o"]  # columns: the changes of z in units of `change`, then the reward
     line: Float[Array, "e o"]  # B, and in its last row the constant
     mean: Float[Array, " ds"]
@@ -66,8 +62,7 @@ class Sample(NamedTuple):
 def empty(state_dim: int, action_dim: int) -> Model:
     """A model of no data: nothing moves, nothing pays."""
     low, d, o = jnp.float32, state_dim + action_dim, state_dim + 1
-    inputs = jnp.zeros((KNOWN, d), low), jnp.zeros((KNOWN, state_dim), low)
-    kernel = *inputs, jnp.zeros((KNOWN, o), low), jnp.zeros((d + 1, o), low)
+    kernel = jnp.zeros((KNOWN, d), low), jnp.zeros((KNOWN, o), low), jnp.zeros((d + 1, o), low)
     zeros = jnp.zeros(state_dim, low)
     return Model(*kernel, zeros, zeros + 1, zeros + 1, jnp.zeros(2, low))
 
@@ -104,12 +99,10 @@ def fit(rows: Sample, at: Int[Array, " n"], real: Bool[Array, " n"]) -> Model:
     line = straight(x, y, mask)
     x, left = x[at], jnp.where(real[:, None], y[at] - straight_line(line, x[at]), 0.0)
     gram = matern(x, x, LENGTHSCALE)
-    noisy = is_noisy(gram, left[:, :-1], real)
-    moves = jnp.where(noisy, *(solve(gram, left[:, :-1], real, nu) for nu in (NOISY, EXACT)))
-    after = ((following - mean) / scale)[at]
-    pays = solve(gram + SHARE * matern(after, after, FINE), left[:, -1:], real, REWARD)
-    coefficients = jnp.concatenate([moves, pays], axis=1)
-    found = x, after, coefficients, line, mean, scale, change, jnp.concatenate([pay, spread])
+    coefficients = jnp.where(
+        is_noisy(gram, left, real), *(solve(gram, left, real, nu) for nu in (NOISY, EXACT))
+    )
+    found = x, coefficients, line, mean, scale, change, jnp.concatenate([pay, spread])
     return Model(*(array.astype(jnp.float32) for array in found))
 
 
@@ -169,9 +162,7 @@ def predict(
     """z' and r of these actions at these states (standardised)."""
     x = jnp.concatenate([z, actions], axis=-1, dtype=jnp.float32)
     found = straight_line(model.line, x) + matern(x, model.inputs, LENGTHSCALE) @ model.coefficients
-    following = z + found[:, :-1] * model.change
-    pay = found[:, -1] + SHARE * matern(following, model.after, FINE) @ model.coefficients[:, -1]
-    return following, model.reward[0] + pay * model.reward[1]
+    return z + found[:, :-1] * model.change, model.reward[0] + found[:, -1] * model.reward[1]
 
 
 def standardised(model: Model, states: Float[Array, "*n ds"]) -> Float[Array, "*n ds"]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from emuq.planning.support import Lookahead
 
 DEPTH = 16  # steps ahead, at most
-WIDTH = 32  # sequences of a round,
+WIDTH = 24  # sequences of a round,
 ROUNDS = 2  # and rounds after the first one, each of changes of the best
 PARENTS = 8  # that are changed
 COARSE = 3  # the second kernel's lengthscale, as in `support`
@@ -90,7 +90,7 @@ def held(k: int) -> Int[Array, "k h"]:
 
 def changed(sequences: Int[Array, "n h"], bits: Array, k: int) -> Int[Array, "n h"]:
     """Each with one stretch of another action: from any step on, for as long as chance says."""
-    begin = bits[0] % DEPTH
+    begin = bits[0] % DEPTH  # 32 bits are many times as many: no step is drawn noticeably more often
     end = begin + 1 + bits[1] % DEPTH
     step = jnp.arange(DEPTH)
     inside = (step >= begin[:, None]) & (step < end[:, None])
@@ -125,23 +125,39 @@ def worth_of(policy: Lookahead, z: Float[Array, "n ds"]) -> tuple[Float[Array, "
 def reliable(model: Model, data: Transitions) -> Int[Array, ""]:
     """How many steps ahead a model foretells the newest eighth of the data, which it has not seen.
 
-    By the median over stretches of one episode of the error in standard deviations of a state.
+    A step counts if its error is below `CLOSE`, and with it all steps before.
     """
-    count = data.count
-    since = count - count // 8
-    start = jnp.clip(since + spread(STRETCHES, count - since - DEPTH), 0, data.capacity - DEPTH - 1)
-    step = jnp.arange(DEPTH)
-    rows = start[:, None] + step
-    broken = jnp.cumsum(jnp.concatenate([jnp.zeros((len(start), 1), int), data.ended[rows[:, :-1]]], axis=1), axis=1)
-    whole = (broken == 0) & (rows < count)
-    truth = dynamics.standardised(model, data.next_states[rows])
+    return jnp.maximum(1, jnp.sum(jnp.cumprod(errors(model, data) < CLOSE))).astype(jnp.int32)
+
+
+def errors(model: Model, data: Transitions) -> Float[Array, " h"]:
+    """The error of so many steps ahead in the newest eighth, in units of how far states move in them.
+
+    Both are medians over stretches of an episode; how far states move is that of all data, since a machine
+    that is held where it should be hardly moves.
+    """
+    _, truth, told, whole = stretches(model, data, data.count - data.count // 8)
+    first, everywhere, _, known = stretches(model, data, jnp.zeros_like(data.count))
+    # A comparison with NaN, where no stretch is that long, is false.
+    return middle(told - truth, whole) / middle(everywhere - first[:, None], known)
+
+
+def stretches(model: Model, data: Transitions, since: Int[Array, ""]) -> tuple[Array, Array, Array, Array]:
+    """Where stretches of the data began and led to, where the model says, and up to where they are whole."""
+    start = since + spread(STRETCHES, jnp.maximum(data.count - since - DEPTH, 0))
+    rows = jnp.minimum(start[:, None] + jnp.arange(DEPTH), data.capacity - 1)
+    ends = jnp.cumsum(data.ended[rows], axis=1) - data.ended[rows]  # before this step
+    first = dynamics.standardised(model, data.states[rows[:, 0]])
 
     def ahead(z: Array, actions: Array) -> tuple[Array, Array]:
         z = dynamics.predict(model, z, actions)[0]
         return z, z
 
-    first = dynamics.standardised(model, data.states[start])
     told = jax.lax.scan(ahead, first, jnp.swapaxes(data.actions[rows], 0, 1))[1]
-    error = jnp.sqrt(jnp.mean((jnp.swapaxes(told, 0, 1) - truth) ** 2, axis=-1))
-    middle = jnp.nanmedian(jnp.where(whole, error, jnp.nan), axis=0)
-    return jnp.maximum(1, jnp.sum(jnp.cumprod(middle < CLOSE))).astype(jnp.int32)
+    truth = dynamics.standardised(model, data.next_states[rows])
+    return first, truth, jnp.swapaxes(told, 0, 1), (ends == 0) & (rows < data.count)
+
+
+def middle(x: Float[Array, "n h d"], mask: Array) -> Float[Array, " h"]:
+    """The median length of those that count."""
+    return jnp.nanmedian(jnp.where(mask, jnp.linalg.norm(x, axis=-1), jnp.nan), axis=0)

@@ -88,8 +88,13 @@ def nothing(actions: Float[Array, "k da"], state_dim: int) -> Lookahead:
     )
 
 
-def plan(old: Lookahead, data: Transitions, discount: Scalar, farthest: Scalar = 1) -> Lookahead:
-    """The model and the values of all data, from the values of the last plan. O(n^3 + K n^2)."""
+def plan(
+    old: Lookahead, data: Transitions, discount: Scalar, farthest: int | Int[Array, ""] = 1
+) -> Lookahead:
+    """The model and the values of all data, from the values of the last plan. O(n^3 + K n^2).
+
+    `farthest` limits how many steps it may look ahead.
+    """
     rows = dynamics.sample(data, discount)
     at, real = select(dynamics.deviations(rows), rows.mask, dynamics.KNOWN)
     model = dynamics.fit(rows, at, real)

@@ -51,16 +51,18 @@ def act_on(
     if policy is None:
         q = scores(basis.features, part, basis.candidates, q_weights)
     else:
-        q = ahead(policy, observation, _word(state)).astype(u.dtype)
+        q = ahead(policy, observation, kappa, _word(state)).astype(u.dtype)
     if basis.prices is not None:  # Q is never priced
         u = u - basis.prices * jnp.ptp(u)
     return _best(state, balance(q, u, kappa))
 
 
-def ahead(policy: Lookahead, observation: Float[Array, " ds"], word: Word) -> Float[Array, " k"]:
-    """Q of each candidate action, as many steps ahead as the policy's model is good for."""
+def ahead(
+    policy: Lookahead, observation: Float[Array, " ds"], kappa: Float[Array, ""], word: Word
+) -> Float[Array, " k"]:
+    """Q of each candidate action: one step ahead while exploring, else as far as the model is good for."""
     return jax.lax.cond(
-        policy.reach > 1,
+        (policy.reach > 1) & (kappa == 0),
         lambda: search.action_values(policy, observation, word),
         lambda: support.action_values(policy, observation),
     )

@@ -52,8 +52,8 @@ class Options:
     table: int = 8192  # up to so many transitions every sweep is clipped, at O(N M); beyond, none, at O(M^2)
     # Exploiting (kappa = 0).
     lookahead: int = 16
-    # ^ Steps that Q looks ahead with a model of the dynamics, at most: as far as it foretells. 0: Q is regressed
-    # on its features.
+    # ^ Steps that Q looks ahead with a model of the dynamics, at most: as far as it foretells them. 0: Q is
+    # regressed on its features.
     # Memory: what is computed stays the same.
     capacity: int = 1 << 16  # transitions that there is room for at first; the room doubles when it is full
 
