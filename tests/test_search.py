@@ -83,12 +83,21 @@ def test_a_search_is_no_worse_than_the_policy_it_begins_with():
         policy = policy._replace(reach=jnp.int32(search.DEPTH))
         for place in ([0.3, 0.5], [0.6, 0.9], [0.95, 0.2]):
             z = dynamics.standardised(policy.model, jnp.array(place))
-            greedy = search.rollout(policy, z)
+            greedy, _ = search.rollout(policy, z)
             told = np.asarray(find(policy, jnp.array(place), WORD))
             own = float(search.evaluate(policy, z, greedy[None])[0])
             assert told[int(greedy[0])] >= own - 0.01 * abs(own)  # rounding may choose another way
             again = find(policy, jnp.array(place), WORD)
             np.testing.assert_array_equal(told, again)
+
+
+def test_of_many_actions_the_best_ones_are_tried():
+    with double():
+        policy = lookahead(walk(300), actions=40)._replace(reach=jnp.int32(2))
+        q = np.asarray(find(policy, jnp.array([0.5]), WORD))
+    assert search.FIRST <= np.isfinite(q).sum() < 40
+    assert np.argmax(q) == 39  # full speed to the right
+    assert not np.isnan(q).any()
 
 
 def test_changes_keep_what_lies_before_and_after_their_stretch():

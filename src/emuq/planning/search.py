@@ -7,8 +7,8 @@ z_0 is s and z_(i+1) = f(z_i, a_i); r, f and W are those of `support`. h = 1 is 
 ahead. Each t is an estimate of its own: the first ones lean on W, which is coarse, the later ones on the
 model, whose errors add up. Their mean is better than either.
 
-Sequences are of the actions that are compared anyway: each one held for ever, each one before the policy of
-one step ahead, and random changes of the best of these. How far to look (h, `reach`) is how far the model
+Sequences are of the actions that are compared anyway: each one held all the time, each one before the policy
+of one step ahead, and random changes of the best of these. How far to look (h, `reach`) is how far the model
 before this one foretold what came after it was made (`reliable`).
 """
 
@@ -34,58 +34,62 @@ DEPTH = 16  # steps ahead, at most
 WIDTH = 24  # sequences of a round,
 ROUNDS = 2  # and rounds after the first one, each of changes of the best
 PARENTS = 8  # that are changed
+FIRST = 16  # actions to begin with, at most: the best ones one step ahead
 COARSE = 3  # the second kernel's lengthscale, as in `support`
 STRETCHES = 64  # stretches of what happened that the model before is judged by
 CLOSE = 0.1  # standard deviations: a state foretold within it is known
 
 
 def action_values(policy: Lookahead, observation: Float[Array, " ds"], word: Word) -> Float[Array, " k"]:
-    """Q_h(s, a) of every action that is compared; `word` and the model draw the sequences."""
+    """Q_h(s, a) of every action that is compared, -inf of one that no sequence began with.
+
+    `word` draws the changes: the same one draws the same.
+    """
     z = dynamics.standardised(policy.model, observation)
     k = len(policy.actions)
-    greedy = rollout(policy, z)
-    begin = jnp.concatenate([first_then(greedy, k), held(k)])
-    worth = evaluate(policy, z, begin)
-    best = jnp.max(worth.reshape(2, k), axis=0)
-    bits = random_bits(word, jnp.uint32(ROUNDS), 4 * WIDTH * ROUNDS).reshape(ROUNDS, 4, WIDTH)
+    greedy, q = rollout(policy, z)
+    first = jax.lax.top_k(q, min(k, FIRST))[1]
+    sequences = jnp.concatenate([first_then(greedy, first), held(first)])
+    worth = evaluate(policy, z, sequences)
+    best = jnp.full(k, -jnp.inf, worth.dtype).at[sequences[:, 0]].max(worth)
+    bits = random_bits(word, jnp.uint32(ROUNDS), 3 * WIDTH * ROUNDS).reshape(ROUNDS, 3, WIDTH)
+    number = min(PARENTS, len(sequences))
 
-    def improve(carry, bits):
+    def improve(carry: tuple[Array, Array, Array], bits: Array) -> tuple[tuple[Array, Array, Array], None]:
         sequences, worth, best = carry
-        parents = sequences[jax.lax.top_k(worth, PARENTS)[1]]
-        children = changed(parents[jnp.arange(WIDTH) % PARENTS], bits, k)
+        parents = sequences[jax.lax.top_k(worth, number)[1]]
+        children = changed(parents[jnp.arange(WIDTH) % number], bits, k)
         found = evaluate(policy, z, children)
         best = best.at[children[:, 0]].max(found)
-        both = jnp.concatenate([sequences, children]), jnp.concatenate([worth, found])
-        kept = jax.lax.top_k(both[1], len(worth))[1]
-        return (both[0][kept], both[1][kept], best), None
+        sequences, worth = jnp.concatenate([sequences, children]), jnp.concatenate([worth, found])
+        kept = jax.lax.top_k(worth, len(carry[0]))[1]
+        return (sequences[kept], worth[kept], best), None
 
-    few = max(2 * k, PARENTS)
-    if few > 2 * k:
-        begin = jnp.concatenate([begin, jnp.broadcast_to(begin[:1], (few - 2 * k, DEPTH))])
-        worth = jnp.concatenate([worth, jnp.broadcast_to(worth[:1], few - 2 * k)])
-    return jax.lax.scan(improve, (begin, worth, best), bits)[0][2]
+    return jax.lax.scan(improve, (sequences, worth, best), bits)[0][2]
 
 
-def rollout(policy: Lookahead, z: Float[Array, " ds"]) -> Int[Array, " h"]:
-    """The actions of the policy that looks one step ahead."""
+def rollout(policy: Lookahead, z: Float[Array, " ds"]) -> tuple[Int[Array, " h"], Float[Array, " k"]]:
+    """The actions of the policy that looks one step ahead, and its Q at z."""
     k = len(policy.actions)
 
-    def step(z: Array, _: None) -> tuple[Array, Array]:
+    def step(z: Array, _: None) -> tuple[Array, tuple[Array, Array]]:
         following, pay = dynamics.predict(policy.model, jnp.broadcast_to(z, (k, len(z))), policy.actions)
-        best = jnp.argmax(pay + worth_of(policy, following)[0])
-        return following[best], best
+        q = pay + worth_of(policy, following)[0]
+        best = jnp.argmax(q)
+        return following[best], (best, q)
 
-    return jax.lax.scan(step, z, None, length=DEPTH)[1]
-
-
-def first_then(greedy: Int[Array, " h"], k: int) -> Int[Array, "k h"]:
-    """Each action, and then those of the policy."""
-    return jnp.broadcast_to(greedy, (k, DEPTH)).at[:, 0].set(jnp.arange(k))
+    best, q = jax.lax.scan(step, z, None, length=DEPTH)[1]
+    return best, q[0]
 
 
-def held(k: int) -> Int[Array, "k h"]:
-    """Each action all the time."""
-    return jnp.broadcast_to(jnp.arange(k)[:, None], (k, DEPTH))
+def first_then(greedy: Int[Array, " h"], first: Int[Array, " f"]) -> Int[Array, "f h"]:
+    """Each of these actions, and then those of the policy."""
+    return jnp.broadcast_to(greedy, (len(first), DEPTH)).at[:, 0].set(first)
+
+
+def held(first: Int[Array, " f"]) -> Int[Array, "f h"]:
+    """Each of these actions all the time."""
+    return jnp.broadcast_to(first[:, None], (len(first), DEPTH))
 
 
 def changed(sequences: Int[Array, "n h"], bits: Array, k: int) -> Int[Array, "n h"]:
@@ -112,7 +116,8 @@ def evaluate(policy: Lookahead, z: Float[Array, " ds"], sequences: Int[Array, "n
     low = jnp.float32
     start = jnp.broadcast_to(z, (number, len(z))), jnp.ones(number, low), jnp.zeros(number, low)
     carry = *start, jnp.ones((), low), jnp.zeros(number, low)
-    return jax.lax.fori_loop(0, policy.reach, step, carry)[-1] / jnp.maximum(policy.reach, 1)
+    reach = jnp.clip(policy.reach, 1, DEPTH)
+    return jax.lax.fori_loop(0, reach, step, carry)[-1] / reach
 
 
 def worth_of(policy: Lookahead, z: Float[Array, "n ds"]) -> tuple[Float[Array, " n"], Array]:

@@ -7,7 +7,7 @@ The effort e(a) is 0 at rest and 1 with all actuators at their limits, so that o
 stays near rest. Only acting has this price: U itself is the value of exploring at its best. U is linear in
 features; Q is one of the two:
 
-    looking ahead   r(s, a) + W(f(s, a)), of the newest look; at kappa = 0 the best that `planning.search` finds
+    looking ahead   r(s, a) + W(f(s, a)), of the newest look; at kappa = 0 what `planning.search` finds
     none            linear in these features, as in the paper: with `lookahead=0`, and before the first look
 """
 
