@@ -152,7 +152,7 @@ def test_numpy_acts_as_the_agent_does(action, tmp_path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     exact = action == "exact"
-    agent = emuq.EMUQ(Line(FOUR if exact else BOX, tabular=exact), seed=0, **EMUQ)
+    agent = emuq.EMUQ(Line(FOUR if exact else BOX, tabular=exact), seed=0, lookahead=1, **EMUQ)
     agent.learn(episodes=9, progress=False)
     agent.export(tmp_path / "policy.npz")
     policy = module.load(tmp_path / "policy.npz")

@@ -25,7 +25,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from emuq.linear.posterior import Scalar
-from emuq.planning import dynamics, endings, imagined
+from emuq.planning import dynamics, endings, imagined, search
 from emuq.planning.dynamics import Model, Sample
 from emuq.planning.endings import Edges, Endings
 from emuq.planning.kernels import two_scales
@@ -51,6 +51,8 @@ class Lookahead(NamedTuple):
     base: Float[Array, ""]  # b
     bounds: Float[Array, " 2"]  # of all values, by the rewards that were seen
     edges: Edges
+    discount: Float[Array, ""]
+    reach: Int[Array, ""]  # how many steps to look ahead
 
 
 class Points(NamedTuple):
@@ -81,11 +83,18 @@ def nothing(actions: Float[Array, "k da"], state_dim: int) -> Lookahead:
         jnp.zeros((), low),
         jnp.zeros(2, low),
         endings.nowhere(state_dim),
+        jnp.ones((), low),
+        jnp.ones((), jnp.int32),
     )
 
 
-def plan(old: Lookahead, data: Transitions, discount: Scalar) -> Lookahead:
-    """The model and the values of all data, from the values of the last plan. O(n^3 + K n^2)."""
+def plan(
+    old: Lookahead, data: Transitions, discount: Scalar, farthest: int | Int[Array, ""] = 1
+) -> Lookahead:
+    """The model and the values of all data, from the values of the last plan. O(n^3 + K n^2).
+
+    `farthest` limits how many steps it may look ahead.
+    """
     rows = dynamics.sample(data, discount)
     at, real = select(dynamics.deviations(rows), rows.mask, dynamics.KNOWN)
     model = dynamics.fit(rows, at, real)
@@ -97,7 +106,9 @@ def plan(old: Lookahead, data: Transitions, discount: Scalar) -> Lookahead:
     before = jnp.clip(interpolate(old, dynamics.raw(model, chosen.states)), *bounds)
     start = jnp.where(chosen.ends, chosen.worth, before)
     coefficients, base = sweep(model, old.actions, chosen, edges, bounds, discount, start)
-    return Lookahead(model, old.actions, chosen.states, coefficients, base, bounds, edges)
+    reach = jnp.minimum(search.reliable(old.model, data), farthest).astype(jnp.int32)
+    worth = chosen.states, coefficients, base, bounds, edges
+    return Lookahead(model, old.actions, *worth, jnp.asarray(discount, jnp.float32), reach)
 
 
 def sweep(

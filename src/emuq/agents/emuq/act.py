@@ -7,7 +7,7 @@ The effort e(a) is 0 at rest and 1 with all actuators at their limits, so that o
 stays near rest. Only acting has this price: U itself is the value of exploring at its best. U is linear in
 features; Q is one of the two:
 
-    looking ahead   r(s, a) + W(f(s, a)), of the newest look
+    looking ahead   r(s, a) + W(f(s, a)), of the newest look; at kappa = 0 what `planning.search` finds
     none            linear in these features, as in the paper: with `lookahead=0`, and before the first look
 """
 
@@ -21,8 +21,8 @@ from emuq.agents.emuq.state import State
 from emuq.agents.ties import argmax_by_bits
 from emuq.linear import posterior
 from emuq.linear.features import scores, state_part
-from emuq.linear.hashing import random_bits
-from emuq.planning import support
+from emuq.linear.hashing import Word, random_bits
+from emuq.planning import search, support
 from emuq.planning.support import Lookahead
 from emuq.planning.targets import balance, in_units
 
@@ -51,10 +51,21 @@ def act_on(
     if policy is None:
         q = scores(basis.features, part, basis.candidates, q_weights)
     else:
-        q = support.action_values(policy, observation).astype(u.dtype)
+        q = ahead(policy, observation, kappa, _word(state)).astype(u.dtype)
     if basis.prices is not None:  # Q is never priced
         u = u - basis.prices * jnp.ptp(u)
     return _best(state, balance(q, u, kappa))
+
+
+def ahead(
+    policy: Lookahead, observation: Float[Array, " ds"], kappa: Float[Array, ""], word: Word
+) -> Float[Array, " k"]:
+    """Q of each candidate action: one step ahead while exploring, else as far as the model is good for."""
+    return jax.lax.cond(
+        (policy.reach > 1) & (kappa == 0),
+        lambda: search.action_values(policy, observation, word),
+        lambda: support.action_values(policy, observation),
+    )
 
 
 def values(state: State, observation: Float[Array, "n ds"], action: Float[Array, "n da"], looks: bool):
@@ -72,7 +83,10 @@ def values(state: State, observation: Float[Array, "n ds"], action: Float[Array,
 
 def _best(state: State, total: Float[Array, " k"]) -> Int[Array, ""]:
     """argmax; among equals a random one, drawn from the agent's key and the number of transitions."""
-    word = jax.random.key_data(state.key)[-1]
     # By the number of transitions, so that any loop over the same data acts the same.
-    bits = random_bits(word, state.data.count.astype(jnp.uint32), total.shape[0])
+    bits = random_bits(_word(state), state.data.count.astype(jnp.uint32), total.shape[0])
     return argmax_by_bits(total, bits)
+
+
+def _word(state: State) -> Word:
+    return jax.random.key_data(state.key)[-1]

@@ -51,8 +51,9 @@ class Options:
     sweeps: int = 12  # at most so many for each improvement: more cost more and explore no better
     table: int = 8192  # up to so many transitions every sweep is clipped, at O(N M); beyond, none, at O(M^2)
     # Exploiting (kappa = 0).
-    lookahead: int = 1
-    # ^ Steps that Q looks ahead with a model of the dynamics. 0: Q is regressed on its features.
+    lookahead: int = 16
+    # ^ Steps that Q looks ahead with a model of the dynamics, at most: as far as it foretells them. 0: Q is
+    # regressed on its features.
     # Memory: what is computed stays the same.
     capacity: int = 1 << 16  # transitions that there is room for at first; the room doubles when it is full
 
@@ -72,8 +73,8 @@ class Options:
         for name in ("refresh", "plan_interval"):
             if getattr(self, name) is not None and not getattr(self, name) >= 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a whole number from 1, or None")
-        if self.lookahead not in (0, 1):
-            raise InputError(f"lookahead is {self.lookahead}: expected 0 (none) or 1")
+        if not 0 <= self.lookahead <= 16:
+            raise InputError(f"lookahead is {self.lookahead}: expected 0 (none), or steps up to 16")
         for name, known in (
             ("exploration_end", ("reset", "state", "zero")),
             ("q_policy", ("own", "balanced")),

@@ -94,7 +94,7 @@ def look(state: State, options: Options, ahead: Callable[..., Lookahead] = suppo
 
     `ahead` may be that plan compiled: it depends on no other option and on no features.
     """
-    return state._replace(lookahead=ahead(state.lookahead, state.data, options.discount))
+    return state._replace(lookahead=ahead(state.lookahead, state.data, options.discount, options.lookahead))
 
 
 def refit(state: State, options: Options) -> tuple[Float[Array, "m m"], Float[Array, "m m"]]:

@@ -1,6 +1,6 @@
 """A policy as one small file of arrays, for `examples/act_with_numpy.py` to act on without emuq.
 
-looking ahead   argmax_a r(s, a) + W(f(s, a)), as `planning.support` has it
+looking ahead   argmax_a r(s, a) + W(f(s, a)), one step: the file has no search
 none            argmax_a phi(s, a) . w, where an agent has not looked ahead
 exact           the best action of each known state, and the first action elsewhere
 """

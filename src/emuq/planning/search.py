@@ -1,0 +1,168 @@
+"""Looking several steps ahead: the best of sampled sequences of actions, by the model of the dynamics.
+
+    Q_h(s, a) = max over sequences that begin with a of
+                mean over t = 1 .. h of [sum_{i < t} gamma^i r(z_i, a_i) + gamma^(t - 1) W(z_t)]
+
+z_0 is s and z_(i+1) = f(z_i, a_i); r, f and W are those of `support`. h = 1 is r(s, a) + W(f(s, a)), one step
+ahead. Each t is an estimate of its own: the first ones lean on W, which is coarse, the later ones on the
+model, whose errors add up. Their mean is better than either.
+
+Sequences are of the actions that are compared anyway: each one held all the time, each one before the policy
+of one step ahead, and random changes of the best of these. How far to look (h, `reach`) is how far the model
+before this one foretold what came after it was made (`reliable`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from emuq.linear.hashing import Word, random_bits
+from emuq.planning import dynamics, endings
+from emuq.planning.dynamics import Model
+from emuq.planning.kernels import two_scales
+from emuq.planning.selection import spread
+from emuq.planning.transitions import Transitions
+
+if TYPE_CHECKING:
+    from emuq.planning.support import Lookahead
+
+DEPTH = 16  # steps ahead, at most
+WIDTH = 24  # sequences of a round,
+ROUNDS = 2  # and rounds after the first one, each of changes of the best
+PARENTS = 8  # that are changed
+FIRST = 16  # actions to begin with, at most: the best ones one step ahead
+COARSE = 3  # the second kernel's lengthscale, as in `support`
+STRETCHES = 64  # stretches of what happened that the model before is judged by
+CLOSE = 0.1  # standard deviations: a state foretold within it is known
+
+
+def action_values(policy: Lookahead, observation: Float[Array, " ds"], word: Word) -> Float[Array, " k"]:
+    """Q_h(s, a) of every action that is compared, -inf of one that no sequence began with.
+
+    `word` draws the changes: the same one draws the same.
+    """
+    z = dynamics.standardised(policy.model, observation)
+    k = len(policy.actions)
+    greedy, q = rollout(policy, z)
+    first = jax.lax.top_k(q, min(k, FIRST))[1]
+    sequences = jnp.concatenate([first_then(greedy, first), held(first)])
+    worth = evaluate(policy, z, sequences)
+    best = jnp.full(k, -jnp.inf, worth.dtype).at[sequences[:, 0]].max(worth)
+    bits = random_bits(word, jnp.uint32(ROUNDS), 3 * WIDTH * ROUNDS).reshape(ROUNDS, 3, WIDTH)
+    number = min(PARENTS, len(sequences))
+
+    def improve(carry: tuple[Array, Array, Array], bits: Array) -> tuple[tuple[Array, Array, Array], None]:
+        sequences, worth, best = carry
+        parents = sequences[jax.lax.top_k(worth, number)[1]]
+        children = changed(parents[jnp.arange(WIDTH) % number], bits, k)
+        found = evaluate(policy, z, children)
+        best = best.at[children[:, 0]].max(found)
+        sequences, worth = jnp.concatenate([sequences, children]), jnp.concatenate([worth, found])
+        kept = jax.lax.top_k(worth, len(carry[0]))[1]
+        return (sequences[kept], worth[kept], best), None
+
+    return jax.lax.scan(improve, (sequences, worth, best), bits)[0][2]
+
+
+def rollout(policy: Lookahead, z: Float[Array, " ds"]) -> tuple[Int[Array, " h"], Float[Array, " k"]]:
+    """The actions of the policy that looks one step ahead, and its Q at z."""
+    k = len(policy.actions)
+
+    def step(z: Array, _: None) -> tuple[Array, tuple[Array, Array]]:
+        following, pay = dynamics.predict(policy.model, jnp.broadcast_to(z, (k, len(z))), policy.actions)
+        q = pay + worth_of(policy, following)[0]
+        best = jnp.argmax(q)
+        return following[best], (best, q)
+
+    best, q = jax.lax.scan(step, z, None, length=DEPTH)[1]
+    return best, q[0]
+
+
+def first_then(greedy: Int[Array, " h"], first: Int[Array, " f"]) -> Int[Array, "f h"]:
+    """Each of these actions, and then those of the policy."""
+    return jnp.broadcast_to(greedy, (len(first), DEPTH)).at[:, 0].set(first)
+
+
+def held(first: Int[Array, " f"]) -> Int[Array, "f h"]:
+    """Each of these actions all the time."""
+    return jnp.broadcast_to(first[:, None], (len(first), DEPTH))
+
+
+def changed(sequences: Int[Array, "n h"], bits: Array, k: int) -> Int[Array, "n h"]:
+    """Each with one stretch of another action: from any step on, for as long as chance says."""
+    begin = bits[0] % DEPTH  # 32 bits are many times as many: no step is drawn noticeably more often
+    end = begin + 1 + bits[1] % DEPTH
+    step = jnp.arange(DEPTH)
+    inside = (step >= begin[:, None]) & (step < end[:, None])
+    return jnp.where(inside, (bits[2] % k).astype(sequences.dtype)[:, None], sequences)
+
+
+def evaluate(policy: Lookahead, z: Float[Array, " ds"], sequences: Int[Array, "n h"]) -> Float[Array, " n"]:
+    """The mean over t of what each sequence is worth with W after t steps."""
+    number = len(sequences)
+
+    def step(t: Int[Array, ""], carry: tuple[Array, ...]) -> tuple[Array, ...]:
+        z, alive, paid, weight, total = carry
+        following, pay = dynamics.predict(policy.model, z, policy.actions[sequences[:, t]])
+        worth, over = worth_of(policy, following)
+        total = total + paid + weight * alive * (pay + worth)
+        paid = paid + weight * alive * (pay + over * worth)
+        return following, alive * ~over, paid, weight * policy.discount, total
+
+    low = jnp.float32
+    start = jnp.broadcast_to(z, (number, len(z))), jnp.ones(number, low), jnp.zeros(number, low)
+    carry = *start, jnp.ones((), low), jnp.zeros(number, low)
+    reach = jnp.clip(policy.reach, 1, DEPTH)
+    return jax.lax.fori_loop(0, reach, step, carry)[-1] / reach
+
+
+def worth_of(policy: Lookahead, z: Float[Array, "n ds"]) -> tuple[Float[Array, " n"], Array]:
+    """W(z), and whether the episode is over there."""
+    over, worth = endings.beyond(policy.edges, z)
+    inside = policy.base + two_scales(z, policy.support, COARSE) @ policy.coefficients
+    return jnp.where(over, worth, jnp.clip(inside, *policy.bounds)), over
+
+
+def reliable(model: Model, data: Transitions) -> Int[Array, ""]:
+    """How many steps ahead a model foretells the newest eighth of the data, which it has not seen.
+
+    A step counts if its error is below `CLOSE`, and with it all steps before.
+    """
+    return jnp.maximum(1, jnp.sum(jnp.cumprod(errors(model, data) < CLOSE))).astype(jnp.int32)
+
+
+def errors(model: Model, data: Transitions) -> Float[Array, " h"]:
+    """The error of so many steps ahead in the newest eighth, in units of how far states move in them.
+
+    Both are medians over stretches of an episode; how far states move is that of all data, since a machine
+    that is held where it should be hardly moves.
+    """
+    _, truth, told, whole = stretches(model, data, data.count - data.count // 8)
+    first, everywhere, _, known = stretches(model, data, jnp.zeros_like(data.count))
+    # A comparison with NaN, where no stretch is that long, is false.
+    return middle(told - truth, whole) / middle(everywhere - first[:, None], known)
+
+
+def stretches(model: Model, data: Transitions, since: Int[Array, ""]) -> tuple[Array, Array, Array, Array]:
+    """Where stretches of the data began and led to, where the model says, and up to where they are whole."""
+    start = since + spread(STRETCHES, jnp.maximum(data.count - since - DEPTH, 0))
+    rows = jnp.minimum(start[:, None] + jnp.arange(DEPTH), data.capacity - 1)
+    ends = jnp.cumsum(data.ended[rows], axis=1) - data.ended[rows]  # before this step
+    first = dynamics.standardised(model, data.states[rows[:, 0]])
+
+    def ahead(z: Array, actions: Array) -> tuple[Array, Array]:
+        z = dynamics.predict(model, z, actions)[0]
+        return z, z
+
+    told = jax.lax.scan(ahead, first, jnp.swapaxes(data.actions[rows], 0, 1))[1]
+    truth = dynamics.standardised(model, data.next_states[rows])
+    return first, truth, jnp.swapaxes(told, 0, 1), (ends == 0) & (rows < data.count)
+
+
+def middle(x: Float[Array, "n h d"], mask: Array) -> Float[Array, " h"]:
+    """The median length of those that count."""
+    return jnp.nanmedian(jnp.where(mask, jnp.linalg.norm(x, axis=-1), jnp.nan), axis=0)
