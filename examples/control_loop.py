@@ -47,7 +47,8 @@ def control(rate: int, seconds: float, planning: str, seed: int = 0) -> dict[str
     """Learn at `rate` steps a second; what was missed."""
     machine = gym.make("emuq/Furuta-v0", rate=rate, delay=1, dead_zone=0.5, max_episode_steps=int(10 * rate))
     env = Paced(machine, rate)
-    agent = emuq.EMUQ(env, seed=seed, planning=planning, action_rate=50.0 / rate)  # 0 to 5 V in 1/50 s
+    # 0 to 5 V in 1/50 s; a search of several milliseconds is too long for a kilohertz.
+    agent = emuq.EMUQ(env, seed=seed, planning=planning, action_rate=50.0 / rate, lookahead=1)
     print(f"{rate} Hz, planning {planning}: compiled in {agent.warmup():.1f} s", flush=True)
     began = time.perf_counter()
     history = agent.learn(steps=int(seconds * rate), deadline=0.8 / rate, safe_action=[0.0], progress=False)

@@ -41,6 +41,8 @@ class Insight(Protocol):
     def error(self) -> float | None: ...
     @property
     def noise(self) -> tuple[int, ...]: ...
+    @property
+    def ahead(self) -> int: ...
 
 
 @runtime_checkable
@@ -104,7 +106,9 @@ def _paid(agent: Agent, insight: Insight) -> str:
 def _model(insight: Insight) -> list[str]:
     if insight.error is None:
         return []
-    return [f"Its model of the dynamics misses {insight.error:.1%} of a step's change (on steps held out)."]
+    ahead = f" At kappa = 0 it looks {_number(insight.ahead, 'step')} ahead." if insight.ahead else ""
+    misses = f"Its model of the dynamics misses {insight.error:.1%} of a step's change (on steps held out)."
+    return [misses + ahead]
 
 
 def _advice(agent: Agent, insight: Insight) -> list[str]:

@@ -22,6 +22,7 @@ from jaxtyping import Array
 from scipy.linalg import solve_triangular
 
 from emuq.agents.emuq import relevance
+from emuq.agents.emuq.exact import ExactRuntime
 from emuq.planning import dynamics, selection
 from emuq.planning.transitions import Transitions
 from emuq.precision import double
@@ -45,6 +46,7 @@ class Insight(NamedTuple):
     rewards: tuple[float, float]  # the least and the greatest
     error: float | None  # of the model of the dynamics; None: too few data, or states are only named
     noise: tuple[int, ...]  # places in the observation that look like noise
+    ahead: int  # steps that it looks ahead at kappa = 0; 0: none
 
 
 def of(agent: EMUQ) -> Insight | None:
@@ -65,7 +67,15 @@ def of(agent: EMUQ) -> Insight | None:
             noise = tuple(np.flatnonzero(relevance.noise(*map(jnp.asarray, seen))).tolist())
     paid = rewards[rewards != 0]
     ends = float(rewards.min()), float(rewards.max())
-    return Insight(left, novelty, number - first, len(paid), ends, error, noise)
+    return Insight(left, novelty, number - first, len(paid), ends, error, noise, _ahead(agent))
+
+
+def _ahead(agent: EMUQ) -> int:
+    """How far it looks: not at all before the first look, nor by a table."""
+    runtime = agent._runtime
+    if isinstance(runtime, ExactRuntime) or not runtime.looked:
+        return 0
+    return int(agent.whole_state().lookahead.reach)
 
 
 def _regressed(agent: EMUQ, states: np.ndarray, units: np.ndarray, first: int) -> tuple[float, float]:
