@@ -46,9 +46,9 @@ def first_goal(domain: str, seed: int, rate: float | None) -> tuple[int, int]:
     """Episodes and steps to the first goal."""
     env = gym.make(f"emuq/{domain}-v0", max_episode_steps=HORIZON)
     if rate is None:
-        agent = emuq.EMUQ(env, seed=seed)
+        agent = emuq.EMUQ(env, seed=seed, lookahead=1)
     else:
-        agent = emuq.EMUQ(Paced(env, rate), seed=seed, planning="beside")
+        agent = emuq.EMUQ(Paced(env, rate), seed=seed, planning="beside", lookahead=1)
     history = agent.learn(episodes=EPISODES, until="goal", progress=False)
     return history.first_goal or EPISODES, history.steps
 
