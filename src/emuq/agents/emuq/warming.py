@@ -119,6 +119,10 @@ if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's
 
 
 def prepare(agent: EMUQ, runtime: Runtime) -> None:
-    """Half of the room is taken: begin to compile for twice the room, beside the steps."""
-    if ENABLED and 2 * runtime.count == runtime.capacity:
-        _thread().submit(warm, agent, 2 * runtime.capacity)
+    """Half of the room is taken: begin to compile for twice the room, beside the steps.
+
+    When all of it is, it is about to double, and half of that is taken at once.
+    """
+    count, capacity = runtime.count, runtime.capacity
+    if ENABLED and count in (capacity // 2, capacity):
+        _thread().submit(warm, agent, 4 * count)
