@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from emuq.agents.emuq.options import Options
+from emuq.errors import InputError
 from emuq.planning import dynamics, search, support, transitions
 from emuq.planning.selection import select
 from emuq.precision import double
@@ -126,6 +128,12 @@ def test_it_reaches_as_far_as_a_model_foretells_what_it_has_not_seen():
     assert reach == [search.DEPTH, 1]
     assert np.all(errors < search.CLOSE)
     assert few == 1
+
+
+@pytest.mark.parametrize("limit", [-1, search.DEPTH + 1, 2.5, "far"])
+def test_a_limit_that_is_none_is_refused_in_one_line(limit):
+    with pytest.raises(InputError, match=rf"^lookahead is {limit}: expected 0 \(none\), or steps up to 16$"):
+        Options(lookahead=limit)
 
 
 def test_the_limit_is_an_option():

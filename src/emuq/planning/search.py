@@ -37,7 +37,7 @@ PARENTS = 8  # that are changed
 FIRST = 16  # actions to begin with, at most: the best ones one step ahead
 COARSE = 3  # the second kernel's lengthscale, as in `support`
 STRETCHES = 64  # stretches of what happened that the model before is judged by
-CLOSE = 0.1  # standard deviations: a state foretold within it is known
+CLOSE = 0.1  # of how far states move: what is foretold within it is known
 
 
 def action_values(policy: Lookahead, observation: Float[Array, " ds"], word: Word) -> Float[Array, " k"]:

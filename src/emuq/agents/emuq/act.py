@@ -69,7 +69,7 @@ def ahead(
 
 
 def values(state: State, observation: Float[Array, "n ds"], action: Float[Array, "n da"], looks: bool):
-    """Q (whose argmax is what kappa = 0 does), U and the variance phi'S phi, for each row."""
+    """Q (of one step ahead, where it looks ahead), U and the variance phi'S phi, for each row."""
     phi = state.basis.features(observation, action)
     low = phi.astype(state.form.dtype)
     waiting = jnp.sum((low @ state.blocked.rows.T) ** 2, axis=-1)

@@ -15,6 +15,7 @@ import numpy as np
 
 from emuq.errors import InputError
 from emuq.linear.frequencies import Lengthscale
+from emuq.planning.search import DEPTH
 from emuq.planning.targets import Rules
 
 
@@ -73,8 +74,8 @@ class Options:
         for name in ("refresh", "plan_interval"):
             if getattr(self, name) is not None and not getattr(self, name) >= 1:
                 raise InputError(f"{name} is {getattr(self, name)}: expected a whole number from 1, or None")
-        if not 0 <= self.lookahead <= 16:
-            raise InputError(f"lookahead is {self.lookahead}: expected 0 (none), or steps up to 16")
+        if self.lookahead not in range(DEPTH + 1):  # also what is no number
+            raise InputError(f"lookahead is {self.lookahead}: expected 0 (none), or steps up to {DEPTH}")
         for name, known in (
             ("exploration_end", ("reset", "state", "zero")),
             ("q_policy", ("own", "balanced")),
