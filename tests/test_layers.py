@@ -92,12 +92,13 @@ HOST = (
     "background",
     "warming",
     "datasets",
+    "imagine",
     "insight",
     "minari_file",
     "portable",
 )  # what loops, waits
-THREADS = ("runtime", "background", "warming")  # folds, plans beside the loop, programs for more room
-ENGINE = (*THREADS, "programs")
+THREADS = ("background", "warming")  # plans beside the loop, programs for more room
+ENGINE = (*THREADS, "runtime", "programs")
 
 
 def emuq_room() -> dict[str, Path]:

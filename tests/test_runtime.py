@@ -93,7 +93,7 @@ def test_what_a_step_reads_is_packed_and_unpacked_without_loss(options):
 
 @pytest.mark.parametrize("precise", [lambda agent: agent, in_double], ids=["single", "double"])
 @pytest.mark.parametrize("steps", [31, 32, 63, 64, 95, 96, 400])
-def test_folding_in_the_background_is_exact(steps, precise):
+def test_folding_is_exact(steps, precise):
     agent = precise(car(kappa=1.0, plan_interval=1000))
     agent.learn(steps=steps, progress=False)
     state = agent.whole_state()
@@ -115,7 +115,7 @@ def test_folding_in_the_background_is_exact(steps, precise):
 
 def test_a_copy_of_an_agent_goes_on_by_itself():
     agent = car(kappa=1.0, plan_interval=1000)
-    agent.learn(steps=33, progress=False)  # a fold is under way
+    agent.learn(steps=33, progress=False)  # half of the rows are full
     twin = copy.deepcopy(agent)
     for one in (agent, twin):
         one.learn(steps=70, progress=False)
@@ -129,9 +129,9 @@ def test_nothing_compiles_after_the_first_goal_and_four_episodes():
     assert agent.looked > 0
 
     def compiled() -> list[int]:
-        calls = (programs.store, programs.plan, programs.begun, programs.finished, programs.fold,
-                 programs.move_up, programs.plan_anew, programs.look.keywords["ahead"],
-                 agent._runtime._step)  # fmt: skip
+        calls = (programs.store, programs.plan, programs.finished, programs.fold, programs.move_up,
+                 programs.plan_anew, programs.look.keywords["ahead"],
+                 agent._runtime._step, agent._runtime._begin)  # fmt: skip
         return [programs.step.cache_info().misses, *(call._cache_size() for call in calls)]
 
     before = compiled()

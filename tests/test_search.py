@@ -9,8 +9,7 @@ import pytest
 
 from emuq.agents.emuq.options import Options
 from emuq.errors import InputError
-from emuq.planning import dynamics, search, support, transitions
-from emuq.planning.selection import select
+from emuq.planning import dynamics, foretelling, search, support, transitions
 from emuq.precision import double
 from test_support import lookahead, walk
 
@@ -52,14 +51,14 @@ def test_one_step_ahead_is_what_the_support_says():
 
 def test_a_sequence_is_worth_the_mean_of_what_it_is_after_each_number_of_steps():
     policy = far(walk(400, cost=0.1, reward=0.5), 4)
-    chosen = jnp.array([[4, 4, 0, 2] + [0] * (search.DEPTH - 4)])
+    chosen = jnp.array([[4, 4, 0, 2] + [0] * (foretelling.DEPTH - 4)])
     with double():
         z = dynamics.standardised(policy.model, jnp.array([0.3]))
         told = search.evaluate(policy, z, chosen)
         paid, totals, weight, at = 0.0, [], 1.0, z[None]
         for action in chosen[0, :4]:
             at, pay = dynamics.predict(policy.model, at, policy.actions[action][None])
-            worth, _ = search.worth_of(policy, at)
+            worth, _ = support.worth(policy, at)
             totals.append(paid + weight * float(pay[0] + worth[0]))
             paid, weight = paid + weight * float(pay[0]), weight * 0.95
     np.testing.assert_allclose(told[0], np.mean(totals), rtol=1e-4)
@@ -67,11 +66,11 @@ def test_a_sequence_is_worth_the_mean_of_what_it_is_after_each_number_of_steps()
 
 def test_beyond_an_edge_a_sequence_is_paid_once_and_goes_on_no_more():
     policy = far(walk(600, reward=-1.0, cost=0.1), 8)
-    right = jnp.full((1, search.DEPTH), 4)
+    right = jnp.full((1, foretelling.DEPTH), 4)
     with double():
         z = dynamics.standardised(policy.model, jnp.array([0.885]))
         total = float(search.evaluate(policy, z, right)[0])
-        _, over = search.worth_of(policy, dynamics.predict(policy.model, z[None], jnp.array([[1.0]]))[0])
+        _, over = support.worth(policy, dynamics.predict(policy.model, z[None], jnp.array([[1.0]]))[0])
     assert bool(over[0])
     assert total == pytest.approx(-1.0, abs=0.15)  # after one step and after eight alike
 
@@ -81,8 +80,8 @@ def test_a_search_is_no_worse_than_the_policy_it_begins_with():
     with double():
         policy = support.nothing(jnp.linspace(0, 1, 5)[:, None], 2)
         for _ in range(2):
-            policy = plan(policy, data, 0.95, search.DEPTH)
-        policy = policy._replace(reach=jnp.int32(search.DEPTH))
+            policy = plan(policy, data, 0.95, foretelling.DEPTH)
+        policy = policy._replace(reach=jnp.int32(foretelling.DEPTH))
         for place in ([0.3, 0.5], [0.6, 0.9], [0.95, 0.2]):
             z = dynamics.standardised(policy.model, jnp.array(place))
             greedy, _ = search.rollout(policy, z)
@@ -103,7 +102,7 @@ def test_of_many_actions_the_best_ones_are_tried():
 
 
 def test_changes_keep_what_lies_before_and_after_their_stretch():
-    sequences = jnp.zeros((200, search.DEPTH), int)
+    sequences = jnp.zeros((200, foretelling.DEPTH), int)
     bits = jax.random.bits(jax.random.key(0), (4, 200), jnp.uint32)
     new = np.asarray(search.changed(sequences, bits, 3))
     assert set(np.unique(new)) == {0, 1, 2}
@@ -112,25 +111,7 @@ def test_changes_keep_what_lies_before_and_after_their_stretch():
     assert (new[:, -1] > 0).any()
 
 
-def model_of(data):
-    rows = dynamics.sample(data, 0.95)
-    return dynamics.fit(rows, *select(dynamics.deviations(rows), rows.mask, dynamics.KNOWN))
-
-
-def test_it_reaches_as_far_as_a_model_foretells_what_it_has_not_seen():
-    data = push(600)
-    with double():
-        good = model_of(data._replace(count=jnp.int32(520)))
-        nothing = dynamics.empty(2, 1)
-        reach = [int(search.reliable(model, data)) for model in (good, nothing)]
-        errors = np.asarray(search.errors(good, data))
-        few = int(search.reliable(good, data._replace(count=jnp.int32(0))))
-    assert reach == [search.DEPTH, 1]
-    assert np.all(errors < search.CLOSE)
-    assert few == 1
-
-
-@pytest.mark.parametrize("limit", [-1, search.DEPTH + 1, 2.5, "far"])
+@pytest.mark.parametrize("limit", [-1, foretelling.DEPTH + 1, 2.5, "far"])
 def test_a_limit_that_is_none_is_refused_in_one_line(limit):
     with pytest.raises(InputError, match=rf"^lookahead is {limit}: expected 0 \(none\), or steps up to 16$"):
         Options(lookahead=limit)
@@ -140,8 +121,8 @@ def test_the_limit_is_an_option():
     data = push(500)
     with double():
         policy = support.nothing(jnp.linspace(0, 1, 5)[:, None], 2)
-        first = plan(policy, data._replace(count=jnp.int32(430)), 0.95, search.DEPTH)
-        second, third = (plan(first, data, 0.95, limit) for limit in (search.DEPTH, 3))
+        first = plan(policy, data._replace(count=jnp.int32(430)), 0.95, foretelling.DEPTH)
+        second, third = (plan(first, data, 0.95, limit) for limit in (foretelling.DEPTH, 3))
     assert int(first.reach) == 1, "nothing was foretold before"
     assert int(second.reach) > 3
     assert int(third.reach) == 3

@@ -1,4 +1,4 @@
-"""Pictures of what an agent knows: U, Q and the variance over two dimensions of the state, as figure 7."""
+"""Pictures of an agent: its values over two dimensions of the state, its course, and what it foretells."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from emuq.agents.emuq import imagine
 from emuq.agents.emuq.agent import EMUQ
 from emuq.errors import InputError, MissingExtra
 from emuq.history import History
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 PANELS = {"u": "U: exploration value", "q": "Q: goal value", "variance": "variance of Q"}
 ACCENT = "#c2410c"
+NUMBERS = 12  # of an observation that are drawn: the first ones
 TRACES = 8  # episodes whose trajectories are drawn: more would hide the values under them
 
 
@@ -149,6 +151,66 @@ def learning_curve(history: History, path: str | os.PathLike | None = None) -> F
     bottom.step(number, [episode.kappa for episode in history], where="mid", color="#1d4ed8")
     bottom.set(xlabel="episode", ylabel="kappa", ylim=(-0.05, None))
     bottom.xaxis.get_major_locator().set_params(integer=True)
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure
+
+
+def imagined(
+    agent: EMUQ,
+    path: str | os.PathLike | None = None,
+    *,
+    steps: int = 25,
+    level: float = 0.9,
+    names: Sequence[str] | None = None,
+) -> Figure:
+    """What a model foretells of the last steps of an episode, which it has not seen, and what happened.
+
+    The model is made as the agent's, of all transitions but the newest eighth; the stretch is the last one in
+    that eighth that is so long.
+
+    Args:
+        agent: The agent, of 100 transitions or more.
+        path: Where to save the picture, if anywhere.
+        steps: How many steps.
+        level: The share of what happens that the band holds, number by number.
+        names: What the numbers of the observation are called.
+
+    Returns:
+        The figure, which belongs to no window.
+
+    Raises:
+        InputError: If no episode goes on for as long, or states are known by their numbers alone.
+        MissingExtra: If matplotlib is not installed.
+
+    Examples:
+        >>> agent = emuq.EMUQ("emuq/MountainCar-v0", seed=0)
+        >>> history = agent.learn(steps=200, progress=False)
+        >>> figure = emuq.plot.imagined(agent, "foretold.png", steps=10, names=("position", "velocity"))
+    """
+    real, told = imagine.of_the_newest(agent, steps, level)
+    shown = min(real.shape[1], NUMBERS)
+    down = -(-shown // 4)
+    across = -(-shown // down)
+    figure = _figure(3.4 * across + 0.4, 2.6 * down + 0.4)
+    axes = figure.subplots(down, across, squeeze=False, sharex=True).ravel()
+    after = np.arange(steps + 1)
+    for i, axis in enumerate(axes[:shown]):
+        start = real[:1, i]
+        low, high = (np.concatenate([start, end[:, i]]) for end in (told.low, told.high))
+        axis.fill_between(after, low, high, color=ACCENT, alpha=0.18, linewidth=0)
+        axis.plot(after, real[:, i], color="0.25", linewidth=1.8)
+        axis.plot(after, np.concatenate([start, told.states[:, i]]), color=ACCENT, linestyle="--")
+        axis.set_title(names[i] if names else f"observation[{i}]", fontsize=10)
+        axis.spines[["top", "right"]].set_visible(False)
+    for axis in axes[shown:]:
+        axis.remove()
+    for axis in axes[max(shown - across, 0) : shown]:
+        axis.set_xlabel("steps ahead")
+        axis.xaxis.set_tick_params(labelbottom=True)
+    axes[0].plot([], [], color="0.25", linewidth=1.8, label="happened")
+    axes[0].plot([], [], color=ACCENT, linestyle="--", label=f"foretold, and {level:.0%}")
+    axes[0].legend(fontsize=8, frameon=False)
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -173,22 +174,27 @@ class Automatic(Untested):
         return self._until_goal.value(state.until_goal)
 
     def update(self, state: AutomaticState, outcome: Outcome) -> AutomaticState:
-        total = jnp.asarray(outcome.total_return, state.first.dtype)
-        goal = state.goal | jnp.asarray(outcome.goal, bool) | jnp.asarray(outcome.has_goal, bool)
-        explored = state.until_goal.exploring
-        first = jnp.where(jnp.isnan(state.first), total, state.first)
-        varied = state.varied | (total != first)
-        better = ~explored & (total > state.best)
-        stale = jnp.where(explored | better, jnp.int32(0), counted(state.stale))
-        again = stale >= state.wait
-        by_goal = self._until_goal.update(state.until_goal, outcome)
-        by_return = UntilGoalState(jnp.where(explored, ~varied, again), by_goal.misses)
-        return AutomaticState(
-            UntilGoalState(jnp.where(goal, by_goal.exploring, by_return.exploring), by_goal.misses),
-            goal,
-            first,
-            varied,
-            jnp.where(better, total, state.best),
-            jnp.where(again, jnp.int32(0), stale),
-            jnp.where(again, 2 * state.wait, state.wait).astype(jnp.int32),
-        )
+        return _automatic(self, state, outcome)
+
+
+@partial(jax.jit, static_argnums=0)  # between two episodes of a machine: one call instead of twenty
+def _automatic(self: Automatic, state: AutomaticState, outcome: Outcome) -> AutomaticState:
+    total = jnp.asarray(outcome.total_return, state.first.dtype)
+    goal = state.goal | jnp.asarray(outcome.goal, bool) | jnp.asarray(outcome.has_goal, bool)
+    explored = state.until_goal.exploring
+    first = jnp.where(jnp.isnan(state.first), total, state.first)
+    varied = state.varied | (total != first)
+    better = ~explored & (total > state.best)
+    stale = jnp.where(explored | better, jnp.int32(0), counted(state.stale))
+    again = stale >= state.wait
+    by_goal = self._until_goal.update(state.until_goal, outcome)
+    by_return = UntilGoalState(jnp.where(explored, ~varied, again), by_goal.misses)
+    return AutomaticState(
+        UntilGoalState(jnp.where(goal, by_goal.exploring, by_return.exploring), by_goal.misses),
+        goal,
+        first,
+        varied,
+        jnp.where(better, total, state.best),
+        jnp.where(again, jnp.int32(0), stale),
+        jnp.where(again, 2 * state.wait, state.wait).astype(jnp.int32),
+    )

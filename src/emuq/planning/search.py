@@ -9,35 +9,24 @@ model, whose errors add up. Their mean is better than either.
 
 Sequences are of the actions that are compared anyway: each one held all the time, each one before the policy
 of one step ahead, and random changes of the best of these. How far to look (h, `reach`) is how far the model
-before this one foretold what came after it was made (`reliable`).
+before this one foretold what came after it was made (`foretelling.reliable`).
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from emuq.linear.hashing import Word, random_bits
-from emuq.planning import dynamics, endings
-from emuq.planning.dynamics import Model
-from emuq.planning.kernels import two_scales
-from emuq.planning.selection import spread
-from emuq.planning.transitions import Transitions
+from emuq.planning import dynamics, support
+from emuq.planning.foretelling import DEPTH
+from emuq.planning.support import Lookahead
 
-if TYPE_CHECKING:
-    from emuq.planning.support import Lookahead
-
-DEPTH = 16  # steps ahead, at most
 WIDTH = 24  # sequences of a round,
 ROUNDS = 2  # and rounds after the first one, each of changes of the best
 PARENTS = 8  # that are changed
 FIRST = 16  # actions to begin with, at most: the best ones one step ahead
-COARSE = 3  # the second kernel's lengthscale, as in `support`
-STRETCHES = 64  # stretches of what happened that the model before is judged by
-CLOSE = 0.1  # of how far states move: what is foretold within it is known
 
 
 def action_values(policy: Lookahead, observation: Float[Array, " ds"], word: Word) -> Float[Array, " k"]:
@@ -74,7 +63,7 @@ def rollout(policy: Lookahead, z: Float[Array, " ds"]) -> tuple[Int[Array, " h"]
 
     def step(z: Array, _: None) -> tuple[Array, tuple[Array, Array]]:
         following, pay = dynamics.predict(policy.model, jnp.broadcast_to(z, (k, len(z))), policy.actions)
-        q = pay + worth_of(policy, following)[0]
+        q = pay + support.worth(policy, following)[0]
         best = jnp.argmax(q)
         return following[best], (best, q)
 
@@ -108,7 +97,7 @@ def evaluate(policy: Lookahead, z: Float[Array, " ds"], sequences: Int[Array, "n
     def step(t: Int[Array, ""], carry: tuple[Array, ...]) -> tuple[Array, ...]:
         z, alive, paid, weight, total = carry
         following, pay = dynamics.predict(policy.model, z, policy.actions[sequences[:, t]])
-        worth, over = worth_of(policy, following)
+        worth, over = support.worth(policy, following)
         total = total + paid + weight * alive * (pay + worth)
         paid = paid + weight * alive * (pay + over * worth)
         return following, alive * ~over, paid, weight * policy.discount, total
@@ -118,51 +107,3 @@ def evaluate(policy: Lookahead, z: Float[Array, " ds"], sequences: Int[Array, "n
     carry = *start, jnp.ones((), low), jnp.zeros(number, low)
     reach = jnp.clip(policy.reach, 1, DEPTH)
     return jax.lax.fori_loop(0, reach, step, carry)[-1] / reach
-
-
-def worth_of(policy: Lookahead, z: Float[Array, "n ds"]) -> tuple[Float[Array, " n"], Array]:
-    """W(z), and whether the episode is over there."""
-    over, worth = endings.beyond(policy.edges, z)
-    inside = policy.base + two_scales(z, policy.support, COARSE) @ policy.coefficients
-    return jnp.where(over, worth, jnp.clip(inside, *policy.bounds)), over
-
-
-def reliable(model: Model, data: Transitions) -> Int[Array, ""]:
-    """How many steps ahead a model foretells the newest eighth of the data, which it has not seen.
-
-    A step counts if its error is below `CLOSE`, and with it all steps before.
-    """
-    return jnp.maximum(1, jnp.sum(jnp.cumprod(errors(model, data) < CLOSE))).astype(jnp.int32)
-
-
-def errors(model: Model, data: Transitions) -> Float[Array, " h"]:
-    """The error of so many steps ahead in the newest eighth, in units of how far states move in them.
-
-    Both are medians over stretches of an episode; how far states move is that of all data, since a machine
-    that is held where it should be hardly moves.
-    """
-    _, truth, told, whole = stretches(model, data, data.count - data.count // 8)
-    first, everywhere, _, known = stretches(model, data, jnp.zeros_like(data.count))
-    # A comparison with NaN, where no stretch is that long, is false.
-    return middle(told - truth, whole) / middle(everywhere - first[:, None], known)
-
-
-def stretches(model: Model, data: Transitions, since: Int[Array, ""]) -> tuple[Array, Array, Array, Array]:
-    """Where stretches of the data began and led to, where the model says, and up to where they are whole."""
-    start = since + spread(STRETCHES, jnp.maximum(data.count - since - DEPTH, 0))
-    rows = jnp.minimum(start[:, None] + jnp.arange(DEPTH), data.capacity - 1)
-    ends = jnp.cumsum(data.ended[rows], axis=1) - data.ended[rows]  # before this step
-    first = dynamics.standardised(model, data.states[rows[:, 0]])
-
-    def ahead(z: Array, actions: Array) -> tuple[Array, Array]:
-        z = dynamics.predict(model, z, actions)[0]
-        return z, z
-
-    told = jax.lax.scan(ahead, first, jnp.swapaxes(data.actions[rows], 0, 1))[1]
-    truth = dynamics.standardised(model, data.next_states[rows])
-    return first, truth, jnp.swapaxes(told, 0, 1), (ends == 0) & (rows < data.count)
-
-
-def middle(x: Float[Array, "n h d"], mask: Array) -> Float[Array, " h"]:
-    """The median length of those that count."""
-    return jnp.nanmedian(jnp.where(mask, jnp.linalg.norm(x, axis=-1), jnp.nan), axis=0)

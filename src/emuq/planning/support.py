@@ -25,7 +25,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from emuq.linear.posterior import Scalar
-from emuq.planning import dynamics, endings, imagined, search
+from emuq.planning import dynamics, endings, foretelling, imagined
 from emuq.planning.dynamics import Model, Sample
 from emuq.planning.endings import Edges, Endings
 from emuq.planning.kernels import two_scales
@@ -106,7 +106,7 @@ def plan(
     before = jnp.clip(interpolate(old, dynamics.raw(model, chosen.states)), *bounds)
     start = jnp.where(chosen.ends, chosen.worth, before)
     coefficients, base = sweep(model, old.actions, chosen, edges, bounds, discount, start)
-    reach = jnp.minimum(search.reliable(old.model, data), farthest).astype(jnp.int32)
+    reach = jnp.minimum(foretelling.reliable(old.model, data), farthest).astype(jnp.int32)
     worth = chosen.states, coefficients, base, bounds, edges
     return Lookahead(model, old.actions, *worth, jnp.asarray(discount, jnp.float32), reach)
 
@@ -173,9 +173,14 @@ def values(
 ) -> Float[Array, " n"]:
     """Q(s, a) of any action."""
     following, pay = dynamics.predict(policy.model, dynamics.standardised(policy.model, states), actions)
-    over, worth = endings.beyond(policy.edges, following)
-    inside = policy.base + two_scales(following, policy.support, COARSE) @ policy.coefficients
-    return pay + jnp.where(over, worth, jnp.clip(inside, *policy.bounds))
+    return pay + worth(policy, following)[0]
+
+
+def worth(policy: Lookahead, z: Float[Array, "n ds"]) -> tuple[Float[Array, " n"], Bool[Array, " n"]]:
+    """W(z), and whether the episode is over there."""
+    over, at_edge = endings.beyond(policy.edges, z)
+    inside = policy.base + two_scales(z, policy.support, COARSE) @ policy.coefficients
+    return jnp.where(over, at_edge, jnp.clip(inside, *policy.bounds)), over
 
 
 def interpolate(policy: Lookahead, states: Float[Array, "n ds"]) -> Float[Array, " n"]:

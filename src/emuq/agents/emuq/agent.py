@@ -32,11 +32,22 @@ import jax
 import numpy as np
 
 from emuq.agents.base import Agent
-from emuq.agents.emuq import datasets, insight, minari_file, portable, programs, ranges, schedule, warming
+from emuq.agents.emuq import (
+    datasets,
+    imagine,
+    insight,
+    minari_file,
+    portable,
+    programs,
+    ranges,
+    schedule,
+    warming,
+)
 from emuq.agents.emuq.alongside import Alongside
 from emuq.agents.emuq.background import moments_of
 from emuq.agents.emuq.beside import EpisodesBeside
 from emuq.agents.emuq.exact import LARGEST, ExactRuntime, names_a_state
+from emuq.agents.emuq.imagine import Imagined
 from emuq.agents.emuq.insight import Insight
 from emuq.agents.emuq.options import Options, resolve
 from emuq.agents.emuq.runtime import Runtime
@@ -275,6 +286,29 @@ class EMUQ(Agent):
             True
         """
         return insight.of(self)
+
+    def imagine(self, observation: Any, actions: Any, *, level: float = 0.9) -> Imagined:
+        """What the agent expects of a sequence of actions, by its model of the dynamics.
+
+        Args:
+            observation: Where it begins: one observation, or rows of them.
+            actions: An action a step; for rows of observations as many of these sequences.
+            level: The share of what happens that the band is to hold, number by number.
+
+        Returns:
+            The states, a band around them, the rewards, and whether an episode would be over.
+
+        Raises:
+            InputError: If the actions do not fit, there are fewer than 100 transitions, or states are known
+                by their numbers alone.
+
+        Examples:
+            >>> history = agent.learn(steps=200, progress=False)
+            >>> expected = agent.imagine([-0.5, 0.0], [[1.0]] * 5)
+            >>> expected.states.shape, bool(expected.states[-1, 0] > -0.5)
+            ((5, 2), True)
+        """
+        return imagine.imagine(self, observation, actions, level)
 
     @property
     def num_transitions(self) -> int:

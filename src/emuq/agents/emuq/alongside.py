@@ -5,6 +5,8 @@
     begin           where nothing is under way: features and a plan on them, a plan, or a look that is due
     fold            as in step with the data, and new transitions join the data, a few at a time
 
+A step does one of these, since each takes a millisecond or so.
+
 Nothing waits for a plan while steps are made. Where nothing more is to be learned (`learn` returns, the
 agent is saved) what is under way is taken over first, so that what is kept is all there is.
 
@@ -52,9 +54,9 @@ class Alongside:
             self._take()
         elif schedule.fold_is_due(runtime.used):
             runtime.fold()
-        if self.background.kind is None:
-            self._begin(kappa)
-        if runtime.waiting >= schedule.BLOCK:
+        elif self.background.kind is None and self._begin(kappa):
+            pass
+        elif runtime.waiting >= schedule.BLOCK:
             runtime.upload()
 
     def settle(self) -> None:
@@ -62,7 +64,8 @@ class Alongside:
         if self.background.kind is not None:
             self._take(rests=True)
 
-    def _begin(self, kappa: float) -> None:
+    def _begin(self, kappa: float) -> bool:
+        """Whether something was due, which has begun."""
         agent, runtime, background = self._agent, self._runtime, self.background
         options, count, course = agent.settings, runtime.count, agent._course
         due = agent._next_plan is not None and count >= agent._next_plan
@@ -73,6 +76,7 @@ class Alongside:
             background.plan(kappa, len(agent.history) if anew else None, self._check())
         elif options.lookahead and schedule.look_is_due(course, count):
             background.look()
+        return background.kind is not None
 
     def _check(self) -> Any:
         """Whether ranges have to change, for the other thread to find out; None: they never do."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from emuq.errors import InputError
 from emuq.linear.frequencies import Lengthscale
-from emuq.planning.search import DEPTH
+from emuq.planning.foretelling import DEPTH
 from emuq.planning.targets import Rules
 
 

@@ -57,7 +57,6 @@ class Small(NamedTuple):
     """What a step reads and nothing changes before the next plan: small arrays, all of them double."""
 
     basis: Basis  # without the tables that only `quadratic_form` needs
-    start: Float[Array, " ds"]
 
 
 class Reading(NamedTuple):
@@ -66,6 +65,7 @@ class Reading(NamedTuple):
     small: Float[Array, " n"]  # `Small` as one array
     covariance: Float[Array, "m m"]  # S_0, and its T: a fold replaces these two
     form: Float[Array, "n n"]
+    start: Float[Array, " ds"]  # where the episode began
     key: Array  # as plain numbers
 
 
@@ -84,13 +84,13 @@ def join(moving: Moving, fixed: State) -> State:
 def small(state: State) -> Small:
     basis = state.basis
     moments = basis.moments._replace(cos_cos=None, sin_sin=None, cos_sin=None)
-    return Small(basis._replace(moments=moments, actions=None), state.start)  # type: ignore[arg-type]
+    return Small(basis._replace(moments=moments, actions=None))  # type: ignore[arg-type]
 
 
 def reading(fixed: State) -> Reading:
     """What a step reads of a state."""
     key = jax.random.key_data(fixed.key)
-    return Reading(_pack(small(fixed)), fixed.blocked.covariance, fixed.form, key)
+    return Reading(_pack(small(fixed)), fixed.blocked.covariance, fixed.form, fixed.start, key)
 
 
 @jax.jit
@@ -136,7 +136,7 @@ def _at(
     unpack: Callable[[Array], Small], moving: Moving, reading: Reading, scale: jax.Array, row: jax.Array
 ) -> tuple[State, tuple[Array, Array, Array, Array, Array], Array]:
     """The state as a step sees it, the transition, and kappa."""
-    basis, start = unpack(reading.small)
+    (basis,) = unpack(reading.small)
     dims = basis.features.state_frequencies.shape[1], basis.features.action_frequencies.shape[1]
     transition, (kappa, used, count) = _parts(scale, row, *dims)
     blocked = Blocked(reading.covariance, moving.weights, moving.rows, used.astype(jnp.int32))
@@ -147,11 +147,25 @@ def _at(
         form=reading.form,
         data=data,
         q_bounds=moving.q_bounds,
-        start=start,
+        start=reading.start,
         key=jax.random.wrap_key_data(reading.key),
         **dict.fromkeys(("gram", "covariance", "counted", "lookahead", "converged")),  # type: ignore[arg-type]
     )
     return state, transition, kappa
+
+
+@cache
+def begin(unpack: Callable[[Array], Small]) -> Callable[..., tuple[jax.Array, jax.Array]]:
+    """begin(moving, reading, scale, row, policy) -> where the episode begins, index of its first action.
+
+    The row's first state is where; its other numbers are no transition.
+    """
+
+    def first(moving: Moving, reading: Reading, scale: Array, row: Array, policy: Lookahead | None):
+        state, (start, *_), kappa = _at(unpack, moving, reading, scale, row)
+        return start, act.act_on(learn.begin(state, start), policy, start, kappa)
+
+    return jax.jit(first)
 
 
 @cache
@@ -204,54 +218,37 @@ def _parts(
 # Between steps --------------------------------------------------------------------------------------------
 
 
-@jax.jit
-def fold(covariance: Float[Array, "m m"], rows: Float[Array, "h m"], basis: Basis):
+def _fold(covariance: Float[Array, "m m"], rows: Float[Array, "h m"], basis: Basis):
     """S_0 with these rows in it, and its T."""
     covariance = covariance - rows.T @ rows
     return covariance, quadratic_form(basis.features, basis.moments, covariance)
 
 
-@jax.jit
-def older_half(rows: Float[Array, "b m"]) -> Float[Array, "h m"]:
-    """The first half, in an array of its own: the rows are given to each step to change."""
-    return jnp.copy(rows[: len(rows) // 2])
+fold = jax.jit(_fold, compiler_options=ALONE)
 
 
 @partial(jax.jit, donate_argnums=0)
 def move_up(rows: Float[Array, "b m"]) -> tuple[Float[Array, "b m"], Float[Array, "h m"]]:
-    """The newer half in the place of the older one, which is folded; and a copy of it."""
-    newer = rows[len(rows) // 2 :]
-    return jnp.concatenate([newer, jnp.zeros_like(newer)]), jnp.copy(newer)
+    """The newer half in the place of the older one; and that one, to be folded."""
+    older, newer = jnp.split(rows, 2)
+    return jnp.concatenate([newer, jnp.zeros_like(newer)]), jnp.copy(older)
 
 
 def _store(
-    data: Transitions, scale: jax.Array, rows: jax.Array, number: jax.Array, apart: jax.Array
+    data: Transitions, scale: jax.Array, rows: jax.Array, ended: jax.Array, number: jax.Array
 ) -> Transitions:
-    """The first `number` rows among the data; `apart`: each as if an episode were over after it."""
+    """The first `number` rows among the data, and after which of them an episode was over."""
 
     def one(i: jax.Array, data: Transitions) -> Transitions:
         transition, _ = _parts(scale, rows[i], data.states.shape[1], data.actions.shape[1])
-        return transitions.end(transitions.append(data, *transition), apart)
+        return transitions.end(transitions.append(data, *transition), ended[i])
 
     return jax.lax.fori_loop(0, number, one, data)
 
 
-# A compiled call copies all that it returns: these two return what they change, and not megabytes.
-
-
-@partial(jax.jit, static_argnames="looks")
-def begun(
-    state: State, scale: jax.Array, observation: jax.Array, kappa: jax.Array, looks: bool
-) -> tuple[jax.Array, jax.Array]:
-    """Where an episode began, scaled, and its first action."""
-    observation = _scaled(scale[:, : len(observation)], observation)
-    state = learn.begin(state, observation)
-    return state.start, act.act(state, observation, jnp.asarray(kappa, jnp.float64), looks)
-
-
 @jax.jit
 def finished(data: Transitions) -> jax.Array:
-    """Which rows ended an episode, once one is over."""
+    """Which rows ended an episode, once one is over: a call copies all that it returns, and no more."""
     return transitions.end(data).ended
 
 
@@ -287,7 +284,7 @@ def copied(moving: Moving) -> Moving:
 def folded(state: State) -> State:
     """S_0 with the older half of the rows in it, the newer half being empty."""
     blocked, half = state.blocked, len(state.blocked.rows) // 2
-    covariance, form = fold(blocked.covariance, blocked.rows[:half], state.basis)
+    covariance, form = _fold(blocked.covariance, blocked.rows[:half], state.basis)
     blocked = blocked._replace(covariance=covariance, rows=jnp.zeros_like(blocked.rows))
     return state._replace(blocked=blocked, form=form)
 

@@ -14,21 +14,16 @@ A `Runtime` stands for one `State`, and each of its calls changes that state as 
 runtime: they can be read until the next call, which may give them away (donated buffers). The same holds for
 a state that is handed in by `replace`. What is done for speed:
 
-- A step is one compiled call, is given three arrays to change, and reads four more, since each one takes
-  time to pass on: small arrays are packed into one (`programs.Reading`).
+- A step is one compiled call, is given three arrays to change, and reads five more, since each one takes
+  time to pass on: small arrays are packed into one (`programs.Reading`). So is what begins an episode.
 - Transitions wait on the host, as rows, until something needs the data; then they are uploaded, a block at a
   time.
-- S_0 <- S_0 - V_1'V_1 with its T takes about a millisecond, several times a step. V_1 and V_2 are the older
-  and the newer half of the rows that wait. A thread folds V_1 in while V_2 fills up, and the result is taken
-  when it is full: always at the same step, however long the thread took, so that a run is the same wherever
-  it is made.
+- S_0 <- S_0 - V'V with its T takes about a millisecond, several times a step, so that many rows are taken in
+  at once.
 """
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from functools import cache
 from typing import Any
 
 import jax
@@ -40,7 +35,7 @@ from emuq.agents.emuq import programs
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.programs import EXTRA
 from emuq.agents.emuq.schedule import BLOCK
-from emuq.agents.emuq.state import Basis, Choices, State
+from emuq.agents.emuq.state import Choices, State
 from emuq.planning import transitions
 from emuq.planning.support import Lookahead
 from emuq.precision import double
@@ -53,11 +48,12 @@ class Runtime:
         self._options, self._choices, self._scale = options, choices, jnp.asarray(scale)
         self._states, self._row = state.start.shape[0], np.zeros(scale.shape[1])
         unpack = programs.unpacking(state)
-        self._step, self._follow = programs.step(unpack, options), programs.follow(unpack, options)
+        self._begin, self._step = programs.begin(unpack), programs.step(unpack, options)
+        self._follow = programs.follow(unpack, options)
         self._lent = False  # the data are being read by another thread
         self.beside = False  # another thread may be reading the state (`background`)
-        self._folding = Folding()
         self._waiting: list[np.ndarray] = []
+        self._over: list[bool] = []  # whether an episode is over after each of these
         self.looked = False  # ahead, at least once: before that Q is linear in its weights
         self.rewarded = False  # there is something to look ahead to
         self._first_look: tuple[int, State] | None = None  # for a user, at so many transitions
@@ -68,14 +64,12 @@ class Runtime:
     # The state ----------------------------------------------------------------------------------------------
 
     def whole_state(self) -> State:
-        """The whole state as it is now: uploads the transitions that wait, and waits for a fold under way."""
+        """The whole state as it is now: uploads the transitions that wait."""
         self.upload()
-        self._folding.wait()
         return programs.join(self._moving, self._fixed)
 
     def replace(self, state: State) -> None:
-        """Go on with another state; a fold under way is of no use to it."""
-        self._folding.drop()
+        """Go on with another state."""
         with double():
             self._keep(state)
 
@@ -94,17 +88,17 @@ class Runtime:
         """The transitions that wait, among the data; twice the room where there is none left."""
         if not self._waiting:
             return
-        size, fixed, apart = BLOCK, self._fixed, np.bool_(self.apart)
+        size, fixed = BLOCK, self._fixed
         data, blocked = fixed.data, fixed.blocked._replace(used=jnp.int32(self.used))
         while self.capacity < self.count:
             data, self.capacity = transitions.grown(data), 2 * self.capacity
         for i in range(0, len(self._waiting), size):  # always as many, so that they need one program
             some = self._waiting[i : i + size]
-            rows = np.zeros((size, len(some[0])))
-            rows[: len(some)] = some
+            rows, over = np.zeros((size, len(some[0]))), np.zeros(size, bool)
+            rows[: len(some)], over[: len(some)] = some, self._over[i : i + size]
             store = (programs.KEPT if self._lent else programs.GIVEN).store
-            data, self._lent = store(data, self._scale, rows, np.int32(len(some)), apart), False
-        self._waiting = []
+            data, self._lent = store(data, self._scale, rows, over, np.int32(len(some))), False
+        self._waiting, self._over = [], []
         self._fixed = fixed._replace(blocked=blocked, data=data)
 
     # A step -------------------------------------------------------------------------------------------------
@@ -126,38 +120,39 @@ class Runtime:
         policy = self._fixed.lookahead if self.looked else None
         self._moving, index = self._step(self._moving, self._reading, self._scale, row, policy)
         self._waiting.append(row)
+        self._over.append(self.apart)
         self.count, self.used = self.count + 1, self.used + 1
         return index
 
     def fold(self) -> None:
-        """Half of the rows are new: begin to fold them in. All are filled: the older half is in S_0 first."""
+        """The older half of the rows is taken in once all are filled."""
+        if self.used < BLOCK:
+            return
         moving, fixed = self._moving, self._fixed
-        if self.used >= BLOCK:
-            blocked, basis = fixed.blocked, fixed.basis
-            covariance, form = self._folding.take(blocked.covariance, moving.rows, basis)
-            rows, older = programs.move_up(moving.rows)
-            self.used = BLOCK // 2
-            self._moving = moving._replace(rows=rows)
-            self._fixed = fixed._replace(blocked=blocked._replace(covariance=covariance), form=form)
-            self._reading = self._reading._replace(covariance=covariance, form=form)
-        else:
-            older = programs.older_half(moving.rows)
-        self._folding.begin(self._fixed.blocked.covariance, older, fixed.basis)
+        rows, older = programs.move_up(moving.rows)
+        covariance, form = programs.fold(fixed.blocked.covariance, older, fixed.basis)
+        self.used = BLOCK // 2
+        self._moving = moving._replace(rows=rows)
+        self._fixed = fixed._replace(blocked=fixed.blocked._replace(covariance=covariance), form=form)
+        self._reading = self._reading._replace(covariance=covariance, form=form)
 
     # Episodes and plans -------------------------------------------------------------------------------------
 
     def begin(self, observation: np.ndarray, kappa: float) -> jax.Array:
         """An episode begins at this observation, not scaled yet: its first action, as an index."""
-        state = self.whole_state()
-        start, index = programs.begun(state, self._scale, observation, kappa, self.looked)
-        self._keep(state._replace(start=start))
+        policy = self._fixed.lookahead if self.looked else None
+        row = self.row(observation, 0.0, 0.0, observation, False, kappa)
+        start, index = self._begin(self._moving, self._reading, self._scale, row, policy)
+        self._fixed, self._reading = self._fixed._replace(start=start), self._reading._replace(start=start)
         return index
 
     def finish(self) -> None:
         """An episode is over."""
-        state = self.whole_state()
-        data = state.data._replace(ended=programs.finished(state.data))
-        self._keep(state._replace(data=data))
+        if self._over:
+            self._over[-1] = True
+            return
+        data = self._fixed.data
+        self._fixed = self._fixed._replace(data=data._replace(ended=programs.finished(data)))
 
     def gather(self, first: int, places: np.ndarray, length: int) -> None:
         """Transitions from `first` on in the order of these places; the first `length` are an episode."""
@@ -258,50 +253,3 @@ class Runtime:
         """Q, U and the variance of Q, for rows of states and actions."""
         state, looks = self.known()
         return programs.values(state, scaled, units, looks)
-
-
-# The thread -------------------------------------------------------------------------------------------------
-
-
-@cache
-def _thread() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="emuq-fold")
-
-
-if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
-    os.register_at_fork(after_in_child=_thread.cache_clear)
-
-
-class Folding:
-    """At most one fold under way."""
-
-    def __init__(self) -> None:
-        self._future: Future | None = None
-
-    def begin(self, covariance: Array, older: Array, basis: Basis) -> None:
-        """Fold these rows in, beside the steps that follow."""
-        self._future = _thread().submit(_fold, covariance, older, basis)
-
-    def take(self, covariance: Array, rows: Array, basis: Basis) -> tuple[Array, Array]:
-        """S_0 and T with the older half of `rows`: from the thread, or made now where it was never begun."""
-        future, self._future = self._future, None
-        return future.result() if future else _fold(covariance, programs.older_half(rows), basis)
-
-    def wait(self) -> None:
-        """Until it reads no array any more that its owner may give away."""
-        if self._future is not None:
-            wait([self._future])
-
-    def drop(self) -> None:
-        """What was under way is of no use: S is another."""
-        self.wait()
-        self._future = None
-
-    def __getstate__(self) -> dict[str, None]:
-        """A copy of an agent folds for itself."""
-        return {"_future": None}
-
-
-def _fold(covariance: Array, rows: Array, basis: Basis) -> tuple[Array, Array]:
-    with double():  # a thread begins in single precision
-        return programs.fold(covariance, rows, basis)

@@ -21,6 +21,7 @@ import numpy as np
 from emuq.agents.emuq import programs, ranges, schedule
 from emuq.agents.emuq.background import Background, yield_to_others
 from emuq.agents.emuq.runtime import Runtime
+from emuq.kappa import Automatic, Outcome
 from emuq.planning import transitions
 from emuq.precision import double
 
@@ -48,6 +49,8 @@ def warm(agent: EMUQ, capacity: int) -> None:
         return
     with _one:
         if name not in _warm:
+            automatic = Automatic()
+            automatic.update(automatic.init(), Outcome(0.0, False, has_goal=False))
             with double():
                 _call_all(agent, capacity)
             _warm.add(name)
