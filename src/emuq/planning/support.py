@@ -68,7 +68,7 @@ class Support(NamedTuple):
     states: Float[Array, "n ds"]
     filled: Bool[Array, " n"]
     ends: Bool[Array, " n"]
-    paid: Float[Array, " n"]  # on arrival, beyond what the model tells; all that an ending is worth
+    worth: Float[Array, " n"]  # of an ending
     least: Float[Array, " n"]  # what was seen to follow
 
 
@@ -104,7 +104,7 @@ def plan(
     chosen = choose(rows, at, real, model, ended, imagine(old, model, edges, ended, data, known))
     bounds = value_bounds(data, discount).astype(jnp.float32)
     before = jnp.clip(interpolate(old, dynamics.raw(model, chosen.states)), *bounds)
-    start = jnp.where(chosen.ends, chosen.paid, before)
+    start = jnp.where(chosen.ends, chosen.worth, before)
     coefficients, base = sweep(model, old.actions, chosen, edges, bounds, discount, start)
     reach = jnp.minimum(foretelling.reliable(old.model, data), farthest).astype(jnp.int32)
     worth = chosen.states, coefficients, base, bounds, edges
@@ -148,8 +148,8 @@ def sweep(
         coefficients, base = solve(w)
         best = pay + inside * jnp.clip(base + reach @ coefficients, *bounds)
         mean = any_action[2] + any_action[1] * base + any_action[0] @ coefficients
-        new = jnp.clip(chosen.paid + discount * ((1 - SLIP) * best + SLIP * mean), *bounds)
-        return jnp.where(chosen.ends, chosen.paid, jnp.maximum(new, chosen.least))
+        new = jnp.clip(discount * ((1 - SLIP) * best + SLIP * mean), *bounds)
+        return jnp.where(chosen.ends, chosen.worth, jnp.maximum(new, chosen.least))
 
     def improve(_, w: Float[Array, " n"]) -> Float[Array, " n"]:
         coefficients, base = solve(w)
@@ -204,31 +204,16 @@ def choose(
     rows: Sample, at: Int[Array, " n"], real: Bool[Array, " n"], model: Model, ended: Endings, ahead: Points
 ) -> Support:
     """`SIZE` states: endings first, then imagined ones (a quarter at most of each), then those visited."""
-    visited = dynamics.standardised(model, rows.following[at])
-    real = real & ~rows.terminal[at]
-    pay = dynamics.predict(model, dynamics.standardised(model, rows.states[at]), rows.actions[at])[1]
-    paid = jnp.where(real, rows.rewards[at].astype(pay.dtype) - pay, 0.0)
+    visited = dynamics.standardised(model, rows.states[at])
     ends, imagined, seen = len(ended.filled), len(ahead.filled), len(at)
     states = jnp.concatenate([ended.states, ahead.states, visited])
     filled = jnp.concatenate([ended.filled, ahead.filled, real])
     is_end = jnp.arange(len(filled)) < ends
-    told = interpolated(visited, real, paid, ahead.states)
-    paid = jnp.concatenate([ended.worth, told, paid])
+    worth = jnp.concatenate([ended.worth, jnp.zeros(imagined + seen, ended.worth.dtype)])
     never = jnp.full(ends + imagined, -jnp.inf, rows.returns.dtype)
-    least = jnp.concatenate([never, rows.returns[at] - pay])
+    least = jnp.concatenate([never, rows.returns[at]])
     first = jnp.argsort(~filled, stable=True)[:SIZE]
-    return Support(states[first], filled[first], (is_end & filled)[first], paid[first], least[first])
-
-
-def interpolated(
-    known: Float[Array, "n ds"], real: Bool[Array, " n"], y: Float[Array, " n"], z: Float[Array, "m ds"]
-) -> Float[Array, " m"]:
-    """k(z, Z) (K + nu I)^-1 y, over the rows that are `real`."""
-    both = real[:, None] & real[None, :]
-    gram = jnp.where(both, two_scales(known, known, COARSE), 0.0) + jnp.diag(jnp.where(real, NUGGET, 1.0))
-    factor = jnp.linalg.cholesky(gram.astype(jnp.float64)), True
-    solved = jax.scipy.linalg.cho_solve(factor, jnp.where(real, y, 0.0).astype(jnp.float64))
-    return two_scales(z, known, COARSE) @ solved.astype(z.dtype)
+    return Support(states[first], filled[first], (is_end & filled)[first], worth[first], least[first])
 
 
 def imagine(
