@@ -22,8 +22,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from emuq.linear.posterior import Scalar
-from emuq.planning import transitions
+from emuq.planning import network, transitions
 from emuq.planning.kernels import matern
+from emuq.planning.network import Network
 from emuq.planning.selection import spread
 from emuq.planning.transitions import Transitions
 
@@ -45,6 +46,9 @@ class Model(NamedTuple):
     scale: Float[Array, " ds"]
     change: Float[Array, " ds"]
     reward: Float[Array, " 2"]  # mean and scale of rewards that did not end an episode
+    network: Network  # that predicts instead,
+    trained: Bool[Array, ""]  # once it was trained,
+    chosen: Bool[Array, ""]  # where it predicts better
 
 
 class Sample(NamedTuple):
@@ -64,7 +68,9 @@ def empty(state_dim: int, action_dim: int) -> Model:
     low, d, o = jnp.float32, state_dim + action_dim, state_dim + 1
     kernel = jnp.zeros((KNOWN, d), low), jnp.zeros((KNOWN, o), low), jnp.zeros((d + 1, o), low)
     zeros = jnp.zeros(state_dim, low)
-    return Model(*kernel, zeros, zeros + 1, zeros + 1, jnp.zeros(2, low))
+    nothing = network.fresh(state_dim, action_dim)
+    no = jnp.zeros((), bool)
+    return Model(*kernel, zeros, zeros + 1, zeros + 1, jnp.zeros(2, low), nothing, no, no)
 
 
 def sample(data: Transitions, discount: Scalar) -> Sample:
@@ -103,7 +109,14 @@ def fit(rows: Sample, at: Int[Array, " n"], real: Bool[Array, " n"]) -> Model:
         is_noisy(gram, left, real), *(solve(gram, left, real, nu) for nu in (NOISY, EXACT))
     )
     found = x, coefficients, line, mean, scale, change, jnp.concatenate([pay, spread])
-    return Model(*(array.astype(jnp.float32) for array in found))
+    nothing, no = network.fresh(states.shape[1], rows.actions.shape[1]), jnp.zeros((), bool)
+    return Model(*(array.astype(jnp.float32) for array in found), nothing, no, no)
+
+
+def with_network(model: Model, old: Network, data: Transitions, steps: Int[Array, ""]) -> Model:
+    """The model with a network trained for so many steps, from an old one."""
+    scales = network.Scales(model.mean, model.scale, model.change, model.reward)
+    return model._replace(network=network.train(old, scales, data, steps), trained=steps > 0)
 
 
 def solve(
@@ -161,7 +174,11 @@ def predict(
 ) -> tuple[Float[Array, "n ds"], Float[Array, " n"]]:
     """z' and r of these actions at these states (standardised)."""
     x = jnp.concatenate([z, actions], axis=-1, dtype=jnp.float32)
-    found = straight_line(model.line, x) + matern(x, model.inputs, LENGTHSCALE) @ model.coefficients
+    found = jax.lax.cond(
+        model.chosen,
+        lambda: network.predict(model.network, x),
+        lambda: straight_line(model.line, x) + matern(x, model.inputs, LENGTHSCALE) @ model.coefficients,
+    )
     return z + found[:, :-1] * model.change, model.reward[0] + found[:, -1] * model.reward[1]
 
 

@@ -46,6 +46,22 @@ def reliable(model: Model, data: Transitions) -> Int[Array, ""]:
     return jnp.maximum(1, jnp.sum(jnp.cumprod(errors(model, data) < CLOSE))).astype(jnp.int32)
 
 
+def judged(old: Model, data: Transitions) -> tuple[Bool[Array, ""], Int[Array, ""], Bool[Array, ""]]:
+    """Of a model that has not seen the newest eighth: does its network foretell that better, how many steps
+
+    ahead is the better one reliable, and is a network worth training?
+    """
+    process, net = (errors(old._replace(chosen=jnp.array(chosen)), data) for chosen in (False, True))
+    better = old.trained & (jnp.sum(jnp.minimum(net, 1)) < jnp.sum(jnp.minimum(process, 1)))
+    steps = reach_of(jnp.where(better, net, process))
+    return better, steps, reach_of(process) < DEPTH
+
+
+def reach_of(found: Float[Array, " h"]) -> Int[Array, ""]:
+    """A step counts if its error is below `CLOSE`, and with it all steps before."""
+    return jnp.maximum(1, jnp.sum(jnp.cumprod(found < CLOSE))).astype(jnp.int32)
+
+
 def errors(model: Model, data: Transitions) -> Float[Array, " h"]:
     """The error of so many steps ahead in the newest eighth, in units of how far states move in them.
 

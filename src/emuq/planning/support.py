@@ -25,7 +25,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from emuq.linear.posterior import Scalar
-from emuq.planning import dynamics, endings, foretelling, imagined
+from emuq.planning import dynamics, endings, foretelling, imagined, network
 from emuq.planning.dynamics import Model, Sample
 from emuq.planning.endings import Edges, Endings
 from emuq.planning.kernels import two_scales
@@ -97,7 +97,10 @@ def plan(
     """
     rows = dynamics.sample(data, discount)
     at, real = select(dynamics.deviations(rows), rows.mask, dynamics.KNOWN)
-    model = dynamics.fit(rows, at, real)
+    by_network, steps, wanted = foretelling.judged(old.model, data)
+    training = jnp.where(wanted | by_network, network.STEPS, 0)
+    model = dynamics.with_network(dynamics.fit(rows, at, real), old.model.network, data, training)
+    model = model._replace(chosen=by_network)
     ended = endings.seen(model, data, SIZE // 4)
     edges = endings.edges(model, data, ended)
     known = Points(dynamics.standardised(model, rows.states[at]), real)
@@ -106,7 +109,7 @@ def plan(
     before = jnp.clip(interpolate(old, dynamics.raw(model, chosen.states)), *bounds)
     start = jnp.where(chosen.ends, chosen.worth, before)
     coefficients, base = sweep(model, old.actions, chosen, edges, bounds, discount, start)
-    reach = jnp.minimum(foretelling.reliable(old.model, data), farthest).astype(jnp.int32)
+    reach = jnp.minimum(steps, farthest).astype(jnp.int32)
     worth = chosen.states, coefficients, base, bounds, edges
     return Lookahead(model, old.actions, *worth, jnp.asarray(discount, jnp.float32), reach)
 
