@@ -79,7 +79,8 @@ def sample(data: Transitions, discount: Scalar) -> Sample:
     at = spread(number, data.count)
     rows = (x[at] for x in (data.states, data.actions, data.rewards, data.next_states, data.terminal))
     # W is what a state is worth to whoever arrives there: a step later than to whoever acts in it.
-    seen = (discount * transitions.returns(data, discount)[at]).astype(jnp.float32)
+    least = transitions.value_bounds(data, discount)[0]
+    seen = (discount * transitions.returns(data, discount, least)[at]).astype(jnp.float32)
     return Sample(*rows, mask=jnp.arange(number) < data.count, returns=seen)
 
 

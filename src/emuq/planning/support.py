@@ -25,7 +25,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from emuq.linear.posterior import Scalar
-from emuq.planning import dynamics, endings, foretelling, imagined, network
+from emuq.planning import dynamics, endings, foretelling, imagined, network, transitions
 from emuq.planning.dynamics import Model, Sample
 from emuq.planning.endings import Edges, Endings
 from emuq.planning.kernels import two_scales
@@ -105,7 +105,7 @@ def plan(
     edges = endings.edges(model, data, ended)
     known = Points(dynamics.standardised(model, rows.states[at]), real)
     chosen = choose(rows, at, real, model, ended, imagine(old, model, edges, ended, data, known))
-    bounds = value_bounds(data, discount).astype(jnp.float32)
+    bounds = transitions.value_bounds(data, discount).astype(jnp.float32)
     before = jnp.clip(interpolate(old, dynamics.raw(model, chosen.states)), *bounds)
     start = jnp.where(chosen.ends, chosen.worth, before)
     coefficients, base = sweep(model, old.actions, chosen, edges, bounds, discount, start)
@@ -190,14 +190,6 @@ def interpolate(policy: Lookahead, states: Float[Array, "n ds"]) -> Float[Array,
     """W(s)."""
     z = dynamics.standardised(policy.model, states)
     return jnp.clip(policy.base + two_scales(z, policy.support, COARSE) @ policy.coefficients, *policy.bounds)
-
-
-def value_bounds(data: Transitions, discount: Scalar) -> Float[Array, " 2"]:
-    """What the rewards seen allow: r / (1 - gamma), or r where it ends an episode."""
-    known = jnp.arange(data.capacity) < data.count
-    extreme = jnp.where(data.terminal, data.rewards, data.rewards / (1 - discount))
-    extreme = jnp.where(known, extreme, 0.0)
-    return jnp.stack([jnp.min(extreme), jnp.max(extreme)])
 
 
 # The support ----------------------------------------------------------------------------------------------
