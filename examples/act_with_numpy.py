@@ -36,6 +36,9 @@ def look_ahead(policy, state):
     z = np.tile((state - policy["mean"]) / policy["scale"], (len(policy["units"]), 1))
     x = np.concatenate([z, policy["units"]], axis=1)
     found = x @ policy["line"][:-1] + policy["line"][-1] + matern(x, policy["inputs"], 4.0) @ policy["model"]
+    by_motion, by_reward = policy["by_network"]
+    found[:, :-1] = network(policy, "motion", x) if by_motion else found[:, :-1]
+    found[:, -1:] = network(policy, "reward", x) if by_reward else found[:, -1:]
     following = z + found[:, :-1] * policy["change"]
     pay = policy["reward"][0] + found[:, -1] * policy["reward"][1]
     kernel = (matern(following, policy["support"], 1.0) + matern(following, policy["support"], 3.0)) / 2
@@ -43,6 +46,15 @@ def look_ahead(policy, state):
     out = np.concatenate([following < policy["edges"][0], following > policy["edges"][1]], axis=1)
     beyond = out @ policy["edge_worth"].ravel() / np.maximum(out.sum(axis=1), 1)
     return pay + np.where(out.any(axis=1), beyond, worth)
+
+
+def network(policy, part, x):
+    """What a stack of layers makes of the rows of x."""
+    layers = [policy[name] for name in sorted(policy) if name.startswith(part + "_")]
+    for layer in layers[:-1]:
+        x = x @ layer[:-1] + layer[-1]
+        x = x / (1 + np.exp(-x))
+    return x @ layers[-1][:-1] + layers[-1][-1]
 
 
 def matern(x, y, lengthscale):

@@ -16,10 +16,14 @@ from emuq.precision import double
 from test_search import push
 
 SMALL = {"features": 40, "capacity": 1024}
-fit, judge, errors_of = (
-    jax.jit(call) for call in (foretelling.model_of, foretelling.reliable, foretelling.errors)
-)
-bands = jax.jit(foretelling.bands, static_argnums=1)
+PROCESS, NETWORK = jnp.zeros(2, bool), jnp.ones(2, bool)  # what predicts changes, and rewards
+model_of, errors_of = jax.jit(foretelling.model_of), jax.jit(foretelling.errors)
+judge = jax.jit(foretelling.judged)
+bands = jax.jit(foretelling.bands, static_argnums=2)
+
+
+def fit(data):
+    return model_of(data, PROCESS)
 
 
 def test_it_reaches_as_far_as_a_model_foretells_what_it_has_not_seen():
@@ -27,9 +31,9 @@ def test_it_reaches_as_far_as_a_model_foretells_what_it_has_not_seen():
     with double():
         good = fit(data._replace(count=jnp.int32(520)))
         nothing = dynamics.empty(2, 1)
-        reach = [int(judge(model, data)) for model in (good, nothing)]
+        reach = [int(judge(model, data)[1]) for model in (good, nothing)]
         errors = np.asarray(errors_of(good, data))
-        few = int(judge(good, data._replace(count=jnp.int32(0))))
+        few = int(judge(good, data._replace(count=jnp.int32(0)))[1])
     assert reach == [foretelling.DEPTH, 1]
     assert np.all(errors < foretelling.CLOSE)
     assert few == 1
@@ -55,7 +59,7 @@ def test_a_band_holds_the_share_that_it_promises(level):
     noisy = data.next_states + 0.02 * rng.standard_normal(data.next_states.shape)
     data = data._replace(next_states=jnp.asarray(noisy, data.next_states.dtype))
     with double():
-        band = np.asarray(bands(data, 4, level))
+        band = np.asarray(bands(data, PROCESS, 4, level))
         model = fit(data._replace(count=foretelling.before(data)))
         _, truth, told, whole = foretelling.stretches(model, data, foretelling.before(data), 4, 200)
         wrong = np.abs(np.asarray(told - truth) * np.asarray(model.scale))
@@ -69,7 +73,7 @@ def test_a_band_holds_the_share_that_it_promises(level):
 def test_where_too_little_was_seen_a_band_has_no_end():
     data = push(100)
     with double():
-        band = np.asarray(bands(data, 30, 0.9))
+        band = np.asarray(bands(data, PROCESS, 30, 0.9))
     assert np.isfinite(band[0]).all()
     assert np.isinf(band[29]).all(), "no stretch of the newest dozen is so long"
 

@@ -156,19 +156,20 @@ def test_exploration_goes_on_at_the_start_of_the_episode_that_ended():
     np.testing.assert_allclose(found, [0.2, 0.1, 0.7, 0.8])
 
 
-def test_returns_are_known_where_an_episode_ended_by_itself():
-    rng, number = np.random.default_rng(0), 64
+def test_returns_are_at_least_what_was_paid_and_the_least_where_an_episode_was_cut():
+    rng, number, count, least = np.random.default_rng(0), 64, 60, -7.0
     ended = rng.random(number) < 0.2
     terminal, rewards = ended & (rng.random(number) < 0.6), rng.normal(size=number).astype(np.float32)
     with double():
         data = transitions.empty(number, 1, 1)._replace(
-            ended=jnp.asarray(ended), terminal=jnp.asarray(terminal), rewards=jnp.asarray(rewards)
+            ended=jnp.asarray(ended),
+            terminal=jnp.asarray(terminal),
+            rewards=jnp.asarray(rewards),
+            count=jnp.int32(count),
         )
-        found = transitions.returns(data, 0.9)
-    expected, later = np.zeros(number), -np.inf
-    for i in reversed(range(number)):
-        after = (0.0 if terminal[i] else -np.inf) if ended[i] else 0.9 * later
-        expected[i] = later = rewards[i] + after
+        found = np.asarray(transitions.returns(data, 0.9, least))
+    expected, later = np.full(number, -np.inf), least
+    for i in reversed(range(count)):
+        later = least if ended[i] else later
+        expected[i] = later = rewards[i] + (0.0 if terminal[i] else 0.9 * later)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
-    assert np.isfinite(expected).any()
-    assert np.isinf(expected).any()

@@ -23,7 +23,7 @@ from emuq.files import replacing
 from emuq.precision import double
 
 FORMAT = "emuq-checkpoint"
-VERSION = 9
+VERSION = 10
 HEADER_BYTES = 1 << 24  # options and bounds take a few thousand
 RATIO = 1032  # deflate packs so many bytes into one at most: who declares more has none of it
 CHUNK = 1 << 20

@@ -47,8 +47,8 @@ class Model(NamedTuple):
     change: Float[Array, " ds"]
     reward: Float[Array, " 2"]  # mean and scale of rewards that did not end an episode
     network: Network  # that predicts instead,
-    trained: Bool[Array, ""]  # once it was trained,
-    chosen: Bool[Array, ""]  # where it predicts better
+    trained: Int[Array, ""]  # on so many transitions, 0: not yet,
+    chosen: Bool[Array, " 2"]  # where it predicts better: changes, rewards
 
 
 class Sample(NamedTuple):
@@ -69,8 +69,8 @@ def empty(state_dim: int, action_dim: int) -> Model:
     kernel = jnp.zeros((KNOWN, d), low), jnp.zeros((KNOWN, o), low), jnp.zeros((d + 1, o), low)
     zeros = jnp.zeros(state_dim, low)
     nothing = network.fresh(state_dim, action_dim)
-    no = jnp.zeros((), bool)
-    return Model(*kernel, zeros, zeros + 1, zeros + 1, jnp.zeros(2, low), nothing, no, no)
+    none = jnp.zeros((), jnp.int32), jnp.zeros(2, bool)
+    return Model(*kernel, zeros, zeros + 1, zeros + 1, jnp.zeros(2, low), nothing, *none)
 
 
 def sample(data: Transitions, discount: Scalar) -> Sample:
@@ -110,14 +110,19 @@ def fit(rows: Sample, at: Int[Array, " n"], real: Bool[Array, " n"]) -> Model:
         is_noisy(gram, left, real), *(solve(gram, left, real, nu) for nu in (NOISY, EXACT))
     )
     found = x, coefficients, line, mean, scale, change, jnp.concatenate([pay, spread])
-    nothing, no = network.fresh(states.shape[1], rows.actions.shape[1]), jnp.zeros((), bool)
-    return Model(*(array.astype(jnp.float32) for array in found), nothing, no, no)
+    nothing = network.fresh(states.shape[1], rows.actions.shape[1])
+    none = jnp.zeros((), jnp.int32), jnp.zeros(2, bool)
+    return Model(*(array.astype(jnp.float32) for array in found), nothing, *none)
 
 
-def with_network(model: Model, old: Network, data: Transitions, steps: Int[Array, ""]) -> Model:
-    """The model with a network trained for so many steps, from an old one."""
+def with_network(model: Model, old: Model, data: Transitions, wanted: Bool[Array, ""]) -> Model:
+    """The model with the old one's network, trained on if it is `wanted`: so long for each new transition."""
     scales = network.Scales(model.mean, model.scale, model.change, model.reward)
-    return model._replace(network=network.train(old, scales, data, steps), trained=steps > 0)
+    steps = jnp.minimum(network.EACH * (data.count - old.trained), network.STEPS)
+    trained = network.train(old.network, scales, data, jnp.where(wanted, steps, 0))
+    return model._replace(
+        network=trained, trained=jnp.where(wanted, data.count, old.trained).astype(jnp.int32)
+    )
 
 
 def solve(
@@ -175,12 +180,21 @@ def predict(
 ) -> tuple[Float[Array, "n ds"], Float[Array, " n"]]:
     """z' and r of these actions at these states (standardised)."""
     x = jnp.concatenate([z, actions], axis=-1, dtype=jnp.float32)
-    found = jax.lax.cond(
-        model.chosen,
-        lambda: network.predict(model.network, x),
-        lambda: straight_line(model.line, x) + matern(x, model.inputs, LENGTHSCALE) @ model.coefficients,
-    )
-    return z + found[:, :-1] * model.change, model.reward[0] + found[:, -1] * model.reward[1]
+
+    def process() -> Float[Array, "n o"]:
+        return straight_line(model.line, x) + matern(x, model.inputs, LENGTHSCALE) @ model.coefficients
+
+    def net() -> Float[Array, "n o"]:
+        return network.predict(model.network, x)
+
+    def nothing() -> Float[Array, "n o"]:
+        return jnp.zeros((len(x), model.line.shape[1]), x.dtype)
+
+    by = model.chosen
+    found = jax.lax.cond(jnp.all(by), nothing, process), jax.lax.cond(jnp.any(by), net, nothing)
+    moved = jnp.where(by[0], found[1][:, :-1], found[0][:, :-1])
+    pay = jnp.where(by[1], found[1][:, -1], found[0][:, -1])
+    return z + moved * model.change, model.reward[0] + pay * model.reward[1]
 
 
 def standardised(model: Model, states: Float[Array, "*n ds"]) -> Float[Array, "*n ds"]:

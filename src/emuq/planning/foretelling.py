@@ -22,7 +22,9 @@ from emuq.planning.transitions import Transitions
 
 DEPTH = 16  # steps ahead that a model is judged for
 STRETCHES, MANY = 64, 256  # stretches of what happened that errors are the medians of, and bands the shares
-CLOSE = 0.1  # of how far states move: what is foretold within it is known
+PAID = 1024  # transitions whose rewards are foretold
+UNEXPLAINED = 0.01  # of the rewards' variance: with less, nothing is left to learn
+CLOSE = 0.2  # of how far states move: what is foretold within it is known
 
 
 def ahead(
@@ -38,28 +40,36 @@ def ahead(
     return jnp.swapaxes(found[0], 0, 1), jnp.swapaxes(found[1], 0, 1)
 
 
-def reliable(model: Model, data: Transitions) -> Int[Array, ""]:
-    """How many steps ahead a model foretells the newest eighth of the data, which it has not seen.
+def reliable(found: Float[Array, " h"]) -> Int[Array, ""]:
+    """How many steps ahead a model of these errors is good for.
 
     A step counts if its error is below `CLOSE`, and with it all steps before.
     """
-    return jnp.maximum(1, jnp.sum(jnp.cumprod(errors(model, data) < CLOSE))).astype(jnp.int32)
-
-
-def judged(old: Model, data: Transitions) -> tuple[Bool[Array, ""], Int[Array, ""], Bool[Array, ""]]:
-    """Of a model that has not seen the newest eighth: does its network foretell that better, how many steps
-
-    ahead is the better one reliable, and is a network worth training?
-    """
-    process, net = (errors(old._replace(chosen=jnp.array(chosen)), data) for chosen in (False, True))
-    better = old.trained & (jnp.sum(jnp.minimum(net, 1)) < jnp.sum(jnp.minimum(process, 1)))
-    steps = reach_of(jnp.where(better, net, process))
-    return better, steps, reach_of(process) < DEPTH
-
-
-def reach_of(found: Float[Array, " h"]) -> Int[Array, ""]:
-    """A step counts if its error is below `CLOSE`, and with it all steps before."""
     return jnp.maximum(1, jnp.sum(jnp.cumprod(found < CLOSE))).astype(jnp.int32)
+
+
+def judged(old: Model, data: Transitions) -> tuple[Bool[Array, " 2"], Int[Array, ""], Bool[Array, ""]]:
+    """By the newest eighth of the data, which the model has not seen: what its network foretells better than
+    its Gaussian process (changes, rewards), how many steps ahead the better one is reliable, and whether there
+    is anything for a network to learn.
+    """
+    process, net = (old._replace(chosen=jnp.full(2, by)) for by in (False, True))
+    by_process, by_net = errors(process, data), errors(net, data)
+    moves = jnp.sum(jnp.minimum(by_net, 1)) < jnp.sum(jnp.minimum(by_process, 1))
+    missed = wrong_pay(process, data)
+    chosen = (old.trained > 0) & jnp.stack([moves, wrong_pay(net, data) < missed])
+    wanted = (reliable(by_process) < DEPTH) | (missed > UNEXPLAINED * old.reward[1] ** 2)
+    return chosen, reliable(jnp.where(chosen[0], by_net, by_process)), wanted
+
+
+def wrong_pay(model: Model, data: Transitions) -> Float[Array, ""]:
+    """The mean square of what rewards in the newest eighth differ from those foretold, one step ahead."""
+    since = before(data)
+    rows = jnp.minimum(since + spread(PAID, data.count - since), data.capacity - 1)
+    z = dynamics.standardised(model, data.states[rows])
+    wrong = dynamics.predict(model, z, data.actions[rows])[1] - data.rewards[rows]
+    counts = (jnp.arange(PAID) < data.count - since) & ~data.terminal[rows]
+    return jnp.sum(jnp.where(counts, wrong**2, 0.0)) / jnp.maximum(jnp.sum(counts), 1)
 
 
 def errors(model: Model, data: Transitions) -> Float[Array, " h"]:
@@ -74,12 +84,12 @@ def errors(model: Model, data: Transitions) -> Float[Array, " h"]:
     return middle(told - truth, whole) / middle(everywhere - first[:, None], known)
 
 
-def bands(data: Transitions, steps: int, level: Scalar) -> Float[Array, "h ds"]:
+def bands(data: Transitions, chosen: Bool[Array, " 2"], steps: int, level: Scalar) -> Float[Array, "h ds"]:
     """How far off a prediction of so many steps is at most, in `level` of all stretches; inf: too few to say.
 
     By a model of all but the newest eighth, on that eighth; in the units of the data.
     """
-    model = model_of(data._replace(count=before(data)))
+    model = model_of(data._replace(count=before(data)), chosen)
     _, truth, told, whole = stretches(model, data, before(data), steps, MANY)
     wrong = jnp.where(whole[..., None], jnp.abs(told - truth) * model.scale, jnp.inf)
     number = jnp.sum(whole, axis=0)
@@ -87,10 +97,11 @@ def bands(data: Transitions, steps: int, level: Scalar) -> Float[Array, "h ds"]:
     return jnp.take_along_axis(jnp.sort(wrong, axis=0), jnp.minimum(rank, MANY - 1)[None, :, None], axis=0)[0]
 
 
-def model_of(data: Transitions) -> Model:
-    """The model of these data, as a look makes it."""
-    rows = dynamics.sample(data, 1.0)
-    return dynamics.fit(rows, *select(dynamics.deviations(rows), rows.mask, dynamics.KNOWN))
+def model_of(data: Transitions, chosen: Bool[Array, " 2"]) -> Model:
+    """The model of these data alone, with a network for what one is `chosen` for."""
+    rows = dynamics.sample(data, 0.0)
+    model = dynamics.fit(rows, *select(dynamics.deviations(rows), rows.mask, dynamics.KNOWN))
+    return dynamics.with_network(model, model, data, jnp.any(chosen))._replace(chosen=chosen)
 
 
 def before(data: Transitions) -> Int[Array, ""]:

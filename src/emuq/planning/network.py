@@ -6,7 +6,7 @@ Errors of changes are counted by their size, not its square: an impact, where a 
 to bend everything around it. Rewards are counted by the square, since one that is paid seldom would be taken
 for none. Training begins with the weights of the look before.
 
-How many steps are trained is a number that is computed: 0 leaves the network as it was, at no cost.
+How long it is trained is a number that is computed: 0 leaves the network as it was, at no cost.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from jaxtyping import Array, Float, Int
 from emuq.planning.transitions import Transitions
 
 WIDTH, LAYERS = 64, 3  # of hidden layers
-STEPS, ROWS = 2000, 256  # of training at each look, and transitions in each
+EACH, STEPS = 4, 2000  # steps of training for each new transition, and at most at a look,
+ROWS = 256  # transitions in each step
 RATE = 1e-3  # of Adam, which falls to 0 by half a cosine
 MOMENTUM, SQUARES, TINY = 0.9, 0.999, 1e-8  # of Adam
 SHRINK = 1e-4  # by which share of a step weights shrink
 
-Layers = tuple[Float[Array, "i o"], ...]  # each with its constants in the last row, in single precision
+Layers = tuple[Float[Array, "_ _"], ...]  # each with its constants in the last row, in single precision
 
 
 class Network(NamedTuple):

@@ -9,7 +9,7 @@ model, whose errors add up. Their mean is better than either.
 
 Sequences are of the actions that are compared anyway: each one held all the time, each one before the policy
 of one step ahead, and random changes of the best of these. How far to look (h, `reach`) is how far the model
-before this one foretold what came after it was made (`foretelling.reliable`).
+before this one foretold what came after it was made (`foretelling.judged`).
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from emuq.linear.posterior import Scalar
-from emuq.planning import dynamics, endings, foretelling, imagined, network, transitions
+from emuq.planning import dynamics, endings, foretelling, imagined, transitions
 from emuq.planning.dynamics import Model, Sample
 from emuq.planning.endings import Edges, Endings
 from emuq.planning.kernels import two_scales
@@ -97,20 +97,19 @@ def plan(
     """
     rows = dynamics.sample(data, discount)
     at, real = select(dynamics.deviations(rows), rows.mask, dynamics.KNOWN)
-    by_network, steps, wanted = foretelling.judged(old.model, data)
-    training = jnp.where(wanted | by_network, network.STEPS, 0)
-    model = dynamics.with_network(dynamics.fit(rows, at, real), old.model.network, data, training)
-    model = model._replace(chosen=by_network)
+    chosen, steps, wanted = foretelling.judged(old.model, data)
+    model = dynamics.with_network(dynamics.fit(rows, at, real), old.model, data, wanted)
+    model = model._replace(chosen=chosen)
     ended = endings.seen(model, data, SIZE // 4)
     edges = endings.edges(model, data, ended)
     known = Points(dynamics.standardised(model, rows.states[at]), real)
-    chosen = choose(rows, at, real, model, ended, imagine(old, model, edges, ended, data, known))
+    points = choose(rows, at, real, model, ended, imagine(old, model, edges, ended, data, known))
     bounds = transitions.value_bounds(data, discount).astype(jnp.float32)
-    before = jnp.clip(interpolate(old, dynamics.raw(model, chosen.states)), *bounds)
-    start = jnp.where(chosen.ends, chosen.worth, before)
-    coefficients, base = sweep(model, old.actions, chosen, edges, bounds, discount, start)
+    before = jnp.clip(interpolate(old, dynamics.raw(model, points.states)), *bounds)
+    start = jnp.where(points.ends, points.worth, before)
+    coefficients, base = sweep(model, old.actions, points, edges, bounds, discount, start)
     reach = jnp.minimum(steps, farthest).astype(jnp.int32)
-    worth = chosen.states, coefficients, base, bounds, edges
+    worth = points.states, coefficients, base, bounds, edges
     return Lookahead(model, old.actions, *worth, jnp.asarray(discount, jnp.float32), reach)
 
 

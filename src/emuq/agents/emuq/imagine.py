@@ -59,7 +59,8 @@ def imagine(agent: EMUQ, observation: Any, actions: Any, level: float = 0.9) -> 
     state = agent.whole_state()
     with double():
         policy = state.lookahead
-        known = (policy.model, policy.edges) if agent.looked else (_model(state.data), None)
+        own = _model(state.data, policy.model.chosen) if not agent.looked else policy.model
+        known = own, policy.edges if agent.looked else None
         found = _told(agent, state.data, *known, rows, units, level)
     return Imagined(*(part[0] for part in found)) if single else found
 
@@ -78,7 +79,7 @@ def of_the_newest(agent: EMUQ, steps: int, level: float = 0.9) -> tuple[np.ndarr
             )
         at = since + begins[0]
         rows = np.asarray(data.states[at : at + 1], float)
-        model = _model(data._replace(count=foretelling.before(data)))
+        model = _model(data._replace(count=foretelling.before(data)), state.lookahead.model.chosen)
         found = _told(agent, data, model, None, rows, np.asarray(data.actions[None, at : at + steps]), level)
         real = np.concatenate([rows, np.asarray(data.next_states[at : at + steps], float)])
     return agent._scaling.inverse(real), Imagined(*(part[0] for part in found))
@@ -90,7 +91,7 @@ def _told(
 ) -> Imagined:  # fmt: skip
     edges = endings.nowhere(rows.shape[1]) if edges is None else edges
     states, rewards, over = _ahead(model, edges, jnp.asarray(rows), jnp.asarray(units))
-    reach = np.asarray(_bands(data, units.shape[1], level), float) * agent._scaling.width
+    reach = np.asarray(_bands(data, model.chosen, units.shape[1], level), float) * agent._scaling.width
     states = agent._scaling.inverse(np.asarray(states, float))
     return Imagined(states, states - reach, states + reach, np.asarray(rewards, float), np.asarray(over))
 
@@ -139,6 +140,6 @@ def _ahead(model: Model, edges: Edges, states: jax.Array, units: jax.Array) -> A
     return dynamics.raw(model, z), rewards, ever
 
 
-@partial(jax.jit, static_argnums=1)
-def _bands(data: Transitions, steps: int, level: float) -> jax.Array:
-    return foretelling.bands(data, steps, level)
+@partial(jax.jit, static_argnums=2)
+def _bands(data: Transitions, chosen: jax.Array, steps: int, level: float) -> jax.Array:
+    return foretelling.bands(data, chosen, steps, level)

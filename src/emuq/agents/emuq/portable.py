@@ -63,7 +63,10 @@ def _of_lookahead(policy: Lookahead) -> dict[str, Any]:
         "bounds": policy.bounds,
         "edges": edges.places,
         "edge_worth": edges.worth,
+        "by_network": model.chosen,
     }
+    for part, layers in model.network._asdict().items():
+        arrays |= {f"{part}_{i}": layer for i, layer in enumerate(layers)}
     return {name: np.asarray(array, float) for name, array in arrays.items()}
 
 
