@@ -4,6 +4,7 @@ python benchmarks/batch.py                     everything, at sizes for this dev
 python benchmarks/batch.py steps --runs 2048   steps alone, no plan due
 python benchmarks/batch.py goals --runs 4096   complete runs to their first goal, from nothing
 python benchmarks/batch.py long --runs 1024    100 episodes without stopping
+python benchmarks/batch.py decide --runs 1000  one decision at kappa = 0 of so many agents, which search
 python benchmarks/batch.py single              20 runs as a batch, and one after the other
 """
 
@@ -15,11 +16,13 @@ import time
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from emuq import batch, dispatch
 from emuq.batch import programs, request
 from emuq.batch.driver import Driver, Sizes
+from emuq.planning import search
 
 DOMAIN = "MountainCar"
 
@@ -98,6 +101,41 @@ def _told(what: str, found: batch.Runs, taken: float) -> dict:
     }
 
 
+def decide(runs: int, domain: str, repeats: int = 20) -> dict:
+    """One decision of each of so many agents, each with a policy of its own, 16 steps ahead at kappa = 0."""
+    import gymnasium as gym
+
+    import emuq
+
+    env = gym.make(f"emuq/{domain}-v0")
+    agent = emuq.EMUQ(env, seed=100)
+    agent.learn(steps=600, progress=False)
+    agent.look()
+    with request.precision():
+        state = agent.whole_state()
+        policy = state.lookahead._replace(reach=np.int32(search.DEPTH))
+        policies = jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[None], runs, axis=0), policy)
+        places = state.data.states[np.arange(runs) % agent.num_transitions]
+        both = jax.jit(jax.vmap(lambda policy, place: search.action_values(policy, place, np.uint32(1))))
+        began = time.perf_counter()
+        both(policies, places).block_until_ready()
+        compiled = time.perf_counter() - began
+        taken = []
+        for _ in range(repeats):
+            began = time.perf_counter()
+            both(policies, places).block_until_ready()
+            taken.append(time.perf_counter() - began)
+    return {
+        "what": f"decisions of {domain}",
+        "runs": runs,
+        "actions": len(policy.actions),
+        "dimensions": places.shape[1],
+        "ms": 1e3 * float(np.median(taken)),
+        "ms, 99th percentile": 1e3 * float(np.quantile(taken, 0.99)),
+        "s to compile": compiled,
+    }
+
+
 def single(runs: int, domain: str, repeats: int = 3) -> dict:
     """A batch to the first goal beside the same runs one after the other: the least time of each.
 
@@ -131,7 +169,7 @@ def single(runs: int, domain: str, repeats: int = 3) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", nargs="*", help="steps, goals, long, single")
+    parser.add_argument("what", nargs="*", help="steps, goals, long, decide, single")
     parser.add_argument("--runs", type=int, help="how many; by the device without it")
     parser.add_argument("--features", type=int, default=300, help="M, of `steps`")
     parser.add_argument("--domain", default=DOMAIN)
@@ -142,7 +180,9 @@ def main() -> None:
     if args.sizes:
         request.CPU = request.GPU = Sizes(*args.sizes)
     on_cpu = jax.default_backend() == "cpu"
-    few = {"steps": 16, "goals": 20, "long": 4} if on_cpu else {"steps": 2048, "goals": 4096, "long": 1024}
+    few = {"steps": 16, "goals": 20, "long": 4, "decide": 4}
+    if not on_cpu:
+        few = {"steps": 2048, "goals": 4096, "long": 1024, "decide": 1000}
     rows = []
     print(f"on {jax.devices()[0].device_kind}")
     for what in args.what or [*few, "single"]:
@@ -151,6 +191,7 @@ def main() -> None:
             "steps": lambda n: steps(n, args.features),
             "goals": lambda n: goals(n, args.domain),
             "long": lambda n: long(n, args.domain),
+            "decide": lambda n: decide(n, args.domain),
             "single": lambda n: single(n, args.domain),
         }
         row = ways[what](runs)
