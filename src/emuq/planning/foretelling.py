@@ -49,9 +49,10 @@ def reliable(found: Float[Array, " h"]) -> Int[Array, ""]:
 
 
 def judged(old: Model, data: Transitions) -> tuple[Bool[Array, " 2"], Int[Array, ""], Bool[Array, ""]]:
-    """By the newest eighth of the data, which the model has not seen: what its network foretells better than
-    its Gaussian process (changes, rewards), how many steps ahead the better one is reliable, and whether there
-    is anything for a network to learn.
+    """What the newest eighth of the data, which the model has not seen, says about it.
+
+    Where its network foretells better than its Gaussian process (changes, rewards), how many steps ahead the
+    better one is reliable, and whether there is anything for a network to learn.
     """
     process, net = (old._replace(chosen=jnp.full(2, by)) for by in (False, True))
     by_process, by_net = errors(process, data), errors(net, data)
