@@ -68,9 +68,8 @@ def empty(state_dim: int, action_dim: int) -> Model:
     low, d, o = jnp.float32, state_dim + action_dim, state_dim + 1
     kernel = jnp.zeros((KNOWN, d), low), jnp.zeros((KNOWN, o), low), jnp.zeros((d + 1, o), low)
     zeros = jnp.zeros(state_dim, low)
-    nothing = network.fresh(state_dim, action_dim)
-    none = jnp.zeros((), jnp.int32), jnp.zeros(2, bool)
-    return Model(*kernel, zeros, zeros + 1, zeros + 1, jnp.zeros(2, low), nothing, *none)
+    scales = zeros, zeros + 1, zeros + 1, jnp.zeros(2, low)
+    return Model(*kernel, *scales, *untrained(state_dim, action_dim))
 
 
 def sample(data: Transitions, discount: Scalar) -> Sample:
@@ -109,10 +108,16 @@ def fit(rows: Sample, at: Int[Array, " n"], real: Bool[Array, " n"]) -> Model:
     coefficients = jnp.where(
         is_noisy(gram, left, real), *(solve(gram, left, real, nu) for nu in (NOISY, EXACT))
     )
-    found = x, coefficients, line, mean, scale, change, jnp.concatenate([pay, spread])
-    nothing = network.fresh(states.shape[1], rows.actions.shape[1])
-    none = jnp.zeros((), jnp.int32), jnp.zeros(2, bool)
-    return Model(*(array.astype(jnp.float32) for array in found), nothing, *none)
+    reward = jnp.concatenate([pay, spread])
+    found = Model(
+        x, coefficients, line, mean, scale, change, reward, *untrained(states.shape[1], rows.actions.shape[1])
+    )
+    return jax.tree.map(lambda x: x.astype(jnp.float32) if x.dtype == jnp.float64 else x, found)
+
+
+def untrained(state_dim: int, action_dim: int) -> tuple[Network, Int[Array, ""], Bool[Array, " 2"]]:
+    """A network that knows nothing, and is chosen for nothing."""
+    return network.fresh(state_dim, action_dim), jnp.zeros((), jnp.int32), jnp.zeros(2, bool)
 
 
 def with_network(model: Model, old: Model, data: Transitions, wanted: Bool[Array, ""]) -> Model:
