@@ -325,7 +325,11 @@ def test_headers_that_are_none_are_refused(text, forged):
 
 @pytest.mark.parametrize(
     ("version", "advice"),
-    [(checkpoint.VERSION + 1, "use a newer emuq"), (8, "with the version of emuq that wrote it"), ("8", "wrote it")],
+    [
+        (checkpoint.VERSION + 1, "use a newer emuq"),
+        (8, "with the version of emuq that wrote it"),
+        ("8", "wrote it"),
+    ],
 )
 def test_files_of_other_versions_say_what_to_do(version, advice, originals, forged):
     message = forged("random", header(originals["random"][2]) | {"version": version})
