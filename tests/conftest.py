@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 from pathlib import Path
 
 from jaxtyping import install_import_hook
@@ -25,8 +27,17 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
+from emuq import cache  # noqa: E402
 from emuq.agents.emuq import warming  # noqa: E402
 from emuq.precision import double  # noqa: E402
+
+# Tests are mostly compiling: what one process has compiled, the others read, their subprocesses and the next
+# run, too. It lies in the environment, on whose versions it depends, without the thousands of tiny programs.
+SECONDS, BYTES = 0.1, 2**29
+os.environ["JAX_COMPILATION_CACHE_DIR"] = str(cache.enable(Path(sys.prefix) / ".programs"))
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = str(SECONDS)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", SECONDS)
+jax.config.update("jax_compilation_cache_max_size", BYTES)
 
 # Agents of the tests make a few steps each: they compile what they call, when they call it.
 warming.ENABLED = False

@@ -330,6 +330,21 @@ def test_tensorboard_gets_a_row_an_episode(tmp_path):
     assert b"episode/kappa" in events[0].read_bytes()
 
 
+def test_how_the_agent_is_doing_is_logged_now_and_then():
+    from emuq.callbacks import Metrics
+
+    rows = []
+    agent = car()
+    agent.learn(episodes=6, callback=Metrics(lambda numbers, step: rows.append(numbers)), progress=False)
+    assert [("model/error" in row, "explore/left" in row) for row in rows] == [
+        (i == 5,) * 2 for i in range(1, 7)
+    ]
+    insight = rows[4]
+    assert 0 < insight["explore/left"] < 1
+    assert 0 < insight["model/error"] < 1, "better than to foretell no change"
+    assert insight["model/ahead"] >= 0
+
+
 def test_a_callback_stops_learning():
     agent = car(kappa=1.0)
     history = agent.learn(episodes=5, callback=lambda event: event.kind != "episode", progress=False)

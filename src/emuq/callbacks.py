@@ -10,9 +10,11 @@ from typing import Any
 import gymnasium as gym
 
 from emuq.agents.episodes import Event
+from emuq.agents.summary import Insightful
 from emuq.errors import InputError, MissingExtra, quoted
 from emuq.history import Episode
 from emuq.kappa.protocol import check_whole
+from emuq.progress import FIRST_REMARK
 
 
 def numbers_of(episode: Episode) -> dict[str, float]:
@@ -25,8 +27,29 @@ def numbers_of(episode: Episode) -> dict[str, float]:
     }
 
 
+def numbers_at(event: Event) -> dict[str, float]:
+    """What is logged at the end of an episode; after 5, 10, 20, 40, ... of them also how the agent is doing.
+
+    That is `agent.insight()`, whose cost grows with the data.
+    """
+    assert event.episode is not None
+    found, times = numbers_of(event.episode), len(event.agent.history) / FIRST_REMARK
+    if not isinstance(event.agent, Insightful) or times < 1 or not math.log2(times).is_integer():
+        return found
+    insight = event.agent.insight()
+    if insight is None:
+        return found
+    known = {"explore/left": insight.left, "explore/novelty": insight.novelty}
+    if insight.error is not None:
+        known |= {"model/error": insight.error, "model/ahead": float(insight.ahead)}
+    return found | known
+
+
 class Metrics:
     """Hands each episode's return, length, goal and kappa to a logger: W&B's, MLflow's, or your own.
+
+    After 5, 10, 20, 40, ... episodes of an agent that has `insight`, also what it has left to explore, how
+    new its latest steps were, what its model of the dynamics misses, and how many steps it looks ahead.
 
     Weights & Biases and MLflow each have a function that takes a dict of numbers and a step: `run.log` of a
     run that `wandb.init` made, and `mlflow.log_metrics`. emuq needs neither to be installed.
@@ -50,11 +73,11 @@ class Metrics:
 
     def __call__(self, event: Event) -> None:
         if event.kind == "episode" and event.episode is not None:
-            self._log(numbers_of(event.episode), step=event.episode.steps)
+            self._log(numbers_at(event), step=event.episode.steps)
 
 
 class TensorBoard:
-    """Writes each episode's return, length, goal and kappa as TensorBoard event files.
+    """Writes what `Metrics` logs as TensorBoard event files: return, length, goal, kappa; now and then more.
 
     Args:
         directory: The folder of this run; `tensorboard --logdir` takes it, or the folder above it.
@@ -76,7 +99,7 @@ class TensorBoard:
 
     def __call__(self, event: Event) -> None:
         if event.kind == "episode" and event.episode is not None:
-            for name, value in numbers_of(event.episode).items():
+            for name, value in numbers_at(event).items():
                 self._writer.add_scalar(name, value, event.episode.steps)
             self._writer.flush()  # an interrupted run has all of its whole episodes
 
