@@ -85,6 +85,7 @@ PURE = (
 HOST = (
     "agent",
     "runtime",
+    "folding",
     "programs",
     "exact",
     "beside",
@@ -98,7 +99,7 @@ HOST = (
     "portable",
 )  # what loops, waits
 THREADS = ("background", "warming")  # plans beside the loop, programs for more room
-ENGINE = (*THREADS, "runtime", "programs")
+ENGINE = (*THREADS, "runtime", "folding", "programs")
 
 
 def emuq_room() -> dict[str, Path]:
