@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import emuq
-from emuq.agents.emuq import background
+from emuq.agents.emuq import background, schedule
 from emuq.checkpoint import flatten
 from emuq.errors import InputError
 from emuq.precision import double
@@ -29,6 +29,18 @@ class Track(Line):
     def step(self, action):
         observation, _, _, truncated, info = super().step(action)
         return observation, 0.0, False, truncated, info
+
+
+def test_v_that_is_full_is_folded_before_anything_is_taken_over(monkeypatch):
+    agent = emuq.EMUQ(Track(), planning="beside", **SMALL)
+    alongside, runtime, done = agent._alongside, agent._runtime, []
+    monkeypatch.setattr(alongside.background, "is_due", lambda: True)
+    monkeypatch.setattr(alongside, "_take", lambda: done.append("take"))
+    monkeypatch.setattr(runtime, "fold", lambda: done.append("fold"))
+    for used in (schedule.BLOCK, schedule.BLOCK // 2):
+        runtime.used = used
+        alongside.after(1.0)
+    assert done == ["fold", "take"]
 
 
 class Waiting:

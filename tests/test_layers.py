@@ -85,7 +85,6 @@ PURE = (
 HOST = (
     "agent",
     "runtime",
-    "folding",
     "programs",
     "exact",
     "beside",
@@ -99,7 +98,7 @@ HOST = (
     "portable",
 )  # what loops, waits
 THREADS = ("background", "warming")  # plans beside the loop, programs for more room
-ENGINE = (*THREADS, "runtime", "folding", "programs")
+ENGINE = (*THREADS, "runtime", "programs")
 
 
 def emuq_room() -> dict[str, Path]:

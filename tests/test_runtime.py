@@ -14,7 +14,7 @@ import emuq
 from cars import car, weights
 from doubling import in_double
 from emuq import checkpoint
-from emuq.agents.emuq import act, folding, learn, programs
+from emuq.agents.emuq import act, learn, programs
 from emuq.agents.episodes import Transition
 from emuq.agents.spaces import to_unit
 from emuq.linear import posterior
@@ -129,8 +129,8 @@ def test_nothing_compiles_after_the_first_goal_and_four_episodes():
     assert agent.looked > 0
 
     def compiled() -> list[int]:
-        calls = (programs.store, programs.plan, programs.finished, programs.plan_anew,
-                 folding.part, folding.joined, folding.moved_up, programs.look.keywords["ahead"],
+        calls = (programs.store, programs.plan, programs.finished, programs.fold, programs.move_up,
+                 programs.plan_anew, programs.look.keywords["ahead"],
                  agent._runtime._step, agent._runtime._begin)  # fmt: skip
         return [programs.step.cache_info().misses, *(call._cache_size() for call in calls)]
 

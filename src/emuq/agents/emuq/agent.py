@@ -9,7 +9,7 @@ A transition, in the order in which things happen (`_advance`):
     observe    one rank-1 update of S, of Q's weights and of U's, by the transition (`learn.update`)
     act        the next action, by what is known now (`act.act_on`); both are one compiled call,
                `Runtime.step`
-    fold       S takes in the updates that wait, a part at a time (`Runtime.fold`)
+    fold       every 32 steps: S takes in the updates that wait (`Runtime.fold`)
     plan       once there are enough new data: S, all exploration rewards, Q and U from all transitions
                (`plan.plan`); the action above was chosen before it, so that the step after this one is the
                first to profit
@@ -475,7 +475,7 @@ class EMUQ(Agent):
                     self._plan_on_new_features()
                 else:
                     self.plan()
-            else:
+            elif schedule.fold_is_due(runtime.used):
                 runtime.fold()
             if (
                 isinstance(runtime, Runtime)

@@ -1,12 +1,11 @@
 """The order of things where plans are made beside the loop (`EMUQ(env, planning="beside")`).
 
     observe, act    as in step with the data: the next action is by what is known now
-    fold            as in step with the data, a part at a time
     take            a plan that is made, at a step's end (`background`)
     begin           where nothing is under way: features and a plan on them, a plan, or a look that is due
-    upload          new transitions join the data, a block at a time, and not while another thread reads these
+    fold            as in step with the data, and new transitions join the data, a few at a time
 
-A step does one of the last three, since each takes a millisecond or so.
+A step does one of these, since each takes a millisecond or so.
 
 Nothing waits for a plan while steps are made. Where nothing more is to be learned (`learn` returns, the
 agent is saved) what is under way is taken over first, so that what is kept is all there is.
@@ -51,11 +50,14 @@ class Alongside:
     def after(self, kappa: float) -> None:
         """The rest of a step, once its action is known."""
         runtime = self._runtime
-        runtime.fold()
-        if self.background.is_due():
+        if runtime.used == schedule.BLOCK:  # first: a look that is taken over would leave V full
+            runtime.fold()
+        elif self.background.is_due():
             self._take()
-        elif self.background.kind is not None or not self._begin(kappa):
-            runtime.upload_some()
+        elif self.background.kind is None and self._begin(kappa):
+            pass
+        elif runtime.waiting >= schedule.BLOCK:
+            runtime.upload()
 
     def settle(self) -> None:
         """What is under way is taken over, once it is made."""

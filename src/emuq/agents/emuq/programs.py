@@ -21,13 +21,13 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from emuq.agents.emuq import act, folding, learn
+from emuq.agents.emuq import act, learn
 from emuq.agents.emuq import plan as planning
 from emuq.agents.emuq import state as states
-from emuq.agents.emuq.folding import ALONE
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.state import Basis, State
 from emuq.agents.spaces import Actions, Scaling
+from emuq.linear.expectation import quadratic_form
 from emuq.linear.posterior import Blocked
 from emuq.planning import support, transitions
 from emuq.planning.support import Lookahead
@@ -35,6 +35,11 @@ from emuq.planning.transitions import Transitions
 
 EXTRA = 4  # the numbers at the end of a row: terminal, kappa, used, count
 USED = -2  # the place of `used`
+
+
+# A program that runs beside the loop keeps to its own thread: the threads that XLA would share its work with
+# are those that a step needs.
+ALONE = {"xla_cpu_multi_thread_eigen": False}
 
 
 # What a step changes, and what it reads -------------------------------------------------------------------
@@ -213,6 +218,22 @@ def _parts(
 # Between steps --------------------------------------------------------------------------------------------
 
 
+def _fold(covariance: Float[Array, "m m"], rows: Float[Array, "h m"], basis: Basis):
+    """S_0 with these rows in it, and its T."""
+    covariance = covariance - rows.T @ rows
+    return covariance, quadratic_form(basis.features, basis.moments, covariance)
+
+
+fold = jax.jit(_fold, compiler_options=ALONE)
+
+
+@partial(jax.jit, donate_argnums=0)
+def move_up(rows: Float[Array, "b m"]) -> tuple[Float[Array, "b m"], Float[Array, "h m"]]:
+    """The newer half in the place of the older one; and that one, to be folded."""
+    older, newer = jnp.split(rows, 2)
+    return jnp.concatenate([newer, jnp.zeros_like(newer)]), jnp.copy(older)
+
+
 def _store(
     data: Transitions, scale: jax.Array, rows: jax.Array, ended: jax.Array, number: jax.Array
 ) -> Transitions:
@@ -263,7 +284,7 @@ def copied(moving: Moving) -> Moving:
 def folded(state: State) -> State:
     """S_0 with the older half of the rows in it, the newer half being empty."""
     blocked, half = state.blocked, len(state.blocked.rows) // 2
-    covariance, form = folding.folded(blocked.covariance, blocked.rows[:half], state.basis)
+    covariance, form = _fold(blocked.covariance, blocked.rows[:half], state.basis)
     blocked = blocked._replace(covariance=covariance, rows=jnp.zeros_like(blocked.rows))
     return state._replace(blocked=blocked, form=form)
 

@@ -19,7 +19,7 @@ a state that is handed in by `replace`. What is done for speed:
 - Transitions wait on the host, as rows, until something needs the data; then they are uploaded, a block at a
   time.
 - S_0 <- S_0 - V'V with its T takes about a millisecond, several times a step, so that many rows are taken in
-  at once, and that a part at a time (`folding`).
+  at once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ import numpy as np
 from jaxtyping import Array
 
 from emuq.agents.emuq import programs
-from emuq.agents.emuq.folding import Folding, moved_up
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.programs import EXTRA
 from emuq.agents.emuq.schedule import BLOCK
@@ -67,12 +66,10 @@ class Runtime:
     def whole_state(self) -> State:
         """The whole state as it is now: uploads the transitions that wait."""
         self.upload()
-        blocked = self._fixed.blocked._replace(used=jnp.int32(self.used))
-        return programs.join(self._moving, self._fixed._replace(blocked=blocked))
+        return programs.join(self._moving, self._fixed)
 
     def replace(self, state: State) -> None:
         """Go on with another state."""
-        self._folding = Folding()
         with double():
             self._keep(state)
 
@@ -88,27 +85,21 @@ class Runtime:
         self.capacity = len(state.data.rewards)
 
     def upload(self) -> None:
-        """The transitions that wait, among the data."""
-        while self._waiting:
-            self._upload_some()
-
-    def upload_some(self) -> None:
-        """A block of them, if there is one, and nobody else reads the data: they would have to be copied."""
-        if len(self._waiting) >= BLOCK and not self._lent:
-            self._upload_some()
-
-    def _upload_some(self) -> None:
-        """At most a block, in arrays of that size: they need one program. Twice the room where it is full."""
-        some, over = self._waiting[:BLOCK], self._over[:BLOCK]
-        self._waiting, self._over = self._waiting[BLOCK:], self._over[BLOCK:]
-        data = self._fixed.data
+        """The transitions that wait, among the data; twice the room where there is none left."""
+        if not self._waiting:
+            return
+        size, fixed = BLOCK, self._fixed
+        data, blocked = fixed.data, fixed.blocked._replace(used=jnp.int32(self.used))
         while self.capacity < self.count:
             data, self.capacity = transitions.grown(data), 2 * self.capacity
-        rows, ended = np.zeros((BLOCK, len(some[0]))), np.zeros(BLOCK, bool)
-        rows[: len(some)], ended[: len(some)] = some, over
-        store = (programs.KEPT if self._lent else programs.GIVEN).store
-        data, self._lent = store(data, self._scale, rows, ended, np.int32(len(some))), False
-        self._fixed = self._fixed._replace(data=data)
+        for i in range(0, len(self._waiting), size):  # always as many, so that they need one program
+            some = self._waiting[i : i + size]
+            rows, over = np.zeros((size, len(some[0]))), np.zeros(size, bool)
+            rows[: len(some)], over[: len(some)] = some, self._over[i : i + size]
+            store = (programs.KEPT if self._lent else programs.GIVEN).store
+            data, self._lent = store(data, self._scale, rows, over, np.int32(len(some))), False
+        self._waiting, self._over = [], []
+        self._fixed = fixed._replace(blocked=blocked, data=data)
 
     # A step -------------------------------------------------------------------------------------------------
 
@@ -134,16 +125,14 @@ class Runtime:
         return index
 
     def fold(self) -> None:
-        """The older half of the rows is taken in, a part at a time, until all of them are filled."""
-        if self.used <= BLOCK // 2:
-            return
-        moving, fixed = self._moving, self._fixed
-        self._folding.go_on(self.used, fixed.blocked.covariance, moving.rows, fixed.basis)
+        """The older half of the rows is taken in once all are filled."""
         if self.used < BLOCK:
             return
-        covariance, form = self._folding.take()
+        moving, fixed = self._moving, self._fixed
+        rows, older = programs.move_up(moving.rows)
+        covariance, form = programs.fold(fixed.blocked.covariance, older, fixed.basis)
         self.used = BLOCK // 2
-        self._moving = moving._replace(rows=moved_up(moving.rows))
+        self._moving = moving._replace(rows=rows)
         self._fixed = fixed._replace(blocked=fixed.blocked._replace(covariance=covariance), form=form)
         self._reading = self._reading._replace(covariance=covariance, form=form)
 
@@ -199,6 +188,11 @@ class Runtime:
         return programs.KEPT if self.beside else programs.GIVEN
 
     @property
+    def waiting(self) -> int:
+        """Transitions that are not among the data yet."""
+        return len(self._waiting)
+
+    @property
     def choices(self) -> Choices:
         return self._choices
 
@@ -232,14 +226,13 @@ class Runtime:
         """Go on with what was planned elsewhere; all else is as it is here."""
         names = ("basis", "form", "gram", "covariance", "counted", "converged")
         parts = {name: getattr(planned, name) for name in names}
-        state = programs.join(self._moving, self._fixed)  # what waits need not be uploaded now
-        self.replace(state._replace(blocked=planned.blocked, **parts))
+        self.replace(self.whole_state()._replace(blocked=planned.blocked, **parts))
         self.used, self._lent = used, False
 
     def take_look(self, found: Lookahead) -> None:
         """Go on with what was found elsewhere."""
         self.looked, self._lent, self._first_look = True, False, None
-        self._keep(programs.join(self._moving, self._fixed)._replace(lookahead=found))
+        self._keep(self.whole_state()._replace(lookahead=found))
 
     def known(self) -> tuple[State, bool]:
         """What a user is told of, and whether it looks ahead: also before the first look is due."""

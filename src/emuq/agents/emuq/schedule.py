@@ -1,5 +1,6 @@
 """When things happen: by the number of transitions, and by little else.
 
+    fold     every time half a block of updates of S has come in
     plan     at counts that grow by `plan_interval` steps and by 5%, while it explores; where that is None, at
              the end of each episode
     draw     at a plan of the first kind, if an episode has begun since the last draw or that one is
@@ -77,6 +78,11 @@ def draw_is_due(options: Options, course: Course, kappa: Any, count: Any) -> Any
     if options.refresh is None:
         return (kappa > 0) & False
     return (kappa > 0) & ((course.began > course.drawn) | (count - course.drawn >= options.refresh))
+
+
+def fold_is_due(used: int) -> bool:
+    """Whether half of the rows that wait is full, or all of them."""
+    return used % (BLOCK // 2) == 0
 
 
 def may_look(options: Options, count: int) -> bool:

@@ -81,7 +81,8 @@ def _call_all(agent: EMUQ, capacity: int) -> None:
     twin.plan(1.0)
     for _ in range(schedule.BLOCK):
         step()
-        twin.fold()
+        if schedule.fold_is_due(twin.used):
+            twin.fold()
     twin.plan_anew(1.0, 1)
     if options.lookahead:
         twin.look()
