@@ -33,11 +33,12 @@ from emuq.precision import double  # noqa: E402
 
 # Tests are mostly compiling: what one process has compiled, the others read, their subprocesses and the next
 # run, too. It lies in the environment, on whose versions it depends, without the thousands of tiny programs.
-SECONDS, BYTES = 0.1, 2**29
+# Nothing is ever evicted: processes that disagree about that would break the cache for one another.
+SECONDS, UNBOUNDED = 0.1, -1
 os.environ["JAX_COMPILATION_CACHE_DIR"] = str(cache.enable(Path(sys.prefix) / ".programs"))
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = str(SECONDS)
 jax.config.update("jax_persistent_cache_min_compile_time_secs", SECONDS)
-jax.config.update("jax_compilation_cache_max_size", BYTES)
+jax.config.update("jax_compilation_cache_max_size", UNBOUNDED)
 
 # Agents of the tests make a few steps each: they compile what they call, when they call it.
 warming.ENABLED = False
