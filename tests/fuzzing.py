@@ -18,9 +18,10 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
+from emuq.agents.actions import actions_of, from_index, to_unit
 from emuq.agents.emuq import ranges
 from emuq.agents.flatten import Flat
-from emuq.agents.spaces import Spaces, actions_of, flat_scaling_of, from_index, to_unit
+from emuq.agents.spaces import Spaces, flat_scaling_of
 from emuq.errors import InputError, finite
 
 EXTREMES = (-np.inf, -3.4e38, -1e9, -1.0, 0.0, 1e-12, 1.0, 255.0, 1e9, 3.4e38, np.inf)

@@ -72,7 +72,7 @@ def test_a_run_is_the_one_that_the_agent_makes_alone(car):
         single.learn(steps=count, progress=False)
         state = single.whole_state()
         assert (int(many.course.looked), int(many.course.drawn)) == (looked, drawn)
-        assert (single.looked, single._course.drawn) == (looked, drawn)
+        assert (single.looked, single._order.course.drawn) == (looked, drawn)
         np.testing.assert_allclose(many.state.data.states[:count], state.data.states[:count], atol=1e-5)
         np.testing.assert_allclose(many.state.blocked.weights, state.blocked.weights, atol=1e-4)
         if looked:

@@ -12,11 +12,11 @@ from gymnasium.spaces import Box
 
 from doubling import doubled
 from drawing import seed_of
+from emuq.agents.actions import Actions, actions_of
 from emuq.agents.emuq import act, learn
 from emuq.agents.emuq.options import PAPER, PRESETS, Options
 from emuq.agents.emuq.plan import plan
 from emuq.agents.emuq.state import choices_of, draw_basis, init
-from emuq.agents.spaces import Actions, actions_of
 from emuq.linear import posterior
 from emuq.linear.expectation import box_moments, quadratic_form
 from emuq.linear.features import Features, action_part, random_fourier, state_part

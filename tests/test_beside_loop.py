@@ -33,7 +33,7 @@ class Track(Line):
 
 def test_v_that_is_full_is_folded_before_anything_is_taken_over(monkeypatch):
     agent = emuq.EMUQ(Track(), planning="beside", **SMALL)
-    alongside, runtime, done = agent._alongside, agent._runtime, []
+    alongside, runtime, done = agent._order, agent._runtime, []
     monkeypatch.setattr(alongside.background, "is_due", lambda: True)
     monkeypatch.setattr(alongside, "_take", lambda: done.append("take"))
     monkeypatch.setattr(runtime, "fold", lambda: done.append("fold"))
@@ -50,7 +50,7 @@ class Waiting:
 
     def step(self, action):
         if self.agent is not None and len(self.actions) % 7 == 3:
-            job = self.agent._alongside.background._job
+            job = self.agent._order.background._job
             if job is not None:
                 job.future.result()
         return super().step(action)
@@ -118,11 +118,11 @@ def test_nothing_is_under_way_once_learning_has_returned_or_the_agent_is_saved(t
     def save(event):
         if event.kind == "step" and event.agent.num_transitions == 57:
             agent.save(tmp_path / "middle.emuq")
-            saved.append(agent._alongside.background.kind)
+            saved.append(agent._order.background.kind)
 
     agent.learn(episodes=3, progress=False, callback=save)
     assert saved == [None]
-    assert agent._alongside.background.kind is None
+    assert agent._order.background.kind is None
     again = learned(agent.moments, episodes=3, env=Track(), kappa=1.0)
     assert same(agent, again), "also where it was saved in the middle"
     middle = emuq.EMUQ.load(tmp_path / "middle.emuq", Track())
@@ -140,7 +140,7 @@ def test_an_interrupt_leaves_an_agent_that_goes_on(trouble, tmp_path):
     with pytest.raises(trouble):
         agent.learn(episodes=3, progress=False)
     assert agent.num_transitions == agent.history.steps == 50
-    assert agent._alongside.background.kind is None
+    assert agent._order.background.kind is None
     agent.save(tmp_path / "broken.emuq")
     again = emuq.EMUQ.load(tmp_path / "broken.emuq", Track())
     assert same(agent, again)
@@ -155,7 +155,7 @@ def test_copies_and_pickles_go_on_for_themselves():
         assert same(other, agent)
     twin = copy.deepcopy(agent)
     twin.learn(episodes=1, progress=False)
-    assert twin._alongside._runtime is twin._runtime is not agent._runtime
+    assert twin._order._runtime is twin._runtime is not agent._runtime
     assert agent.num_transitions == 80 < twin.num_transitions == 120
 
 

@@ -17,6 +17,7 @@ from emuq import errors, exploration, kappa
 from emuq.agents.base import Agent
 from emuq.agents.emuq.options import DEFAULT, PRESETS
 from emuq.agents.episodes import Event, Transition
+from emuq.agents.policy import Policy
 from emuq.agents.tabular.agent import TabularAgent
 from emuq.history import Episode, History
 
@@ -49,7 +50,7 @@ METHODS = {
     f"{kind.__name__}.{name}": value.fget
     if isinstance(value, property)
     else getattr(value, "__func__", value)
-    for kind in (Agent, emuq.EMUQ, TabularAgent)
+    for kind in (Policy, Agent, emuq.EMUQ, TabularAgent)
     for name, value in vars(kind).items()
     if not name.startswith("_") and (callable(value) or isinstance(value, property | classmethod))
 }

@@ -11,9 +11,9 @@ import pytest
 
 import emuq
 from emuq import domains
+from emuq.agents.actions import actions_of
 from emuq.agents.dora import core
 from emuq.agents.dora.agent import grid
-from emuq.agents.spaces import actions_of
 from emuq.domains.adapter import action_space
 from emuq.errors import InputError
 from emuq.experiments.presets import make_agent

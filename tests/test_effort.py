@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import emuq
-from emuq.agents.spaces import actions_of, from_unit
+from emuq.agents.actions import actions_of, from_unit
 from emuq.errors import InputError
 
 SMALL = {"features": 100, "capacity": 1024, "seed": 0, "effort": 0.35}

@@ -15,12 +15,13 @@ import pytest
 import emuq
 from cars import SMALL, car, weights
 from doubling import doubled, in_double
+from emuq.agents.actions import actions_of, from_index
 from emuq.agents.emuq import learn, programs, schedule
 from emuq.agents.emuq.act import act as act_now
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.state import agent_key, beginning, choices_of
 from emuq.agents.episodes import Transition, reset_seed
-from emuq.agents.spaces import actions_of, from_index, scaling_of
+from emuq.agents.spaces import scaling_of
 from emuq.errors import InputError
 from emuq.kappa import Outcome, as_controller
 from emuq.linear.features import state_part

@@ -9,9 +9,10 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Te
 
 import emuq
 import emuq.precision
+from emuq.agents.actions import actions_of, from_index, to_unit
 from emuq.agents.emuq import ranges
 from emuq.agents.flatten import Flat
-from emuq.agents.spaces import Scaling, Spaces, actions_of, flat_scaling_of, from_index, to_unit
+from emuq.agents.spaces import Scaling, Spaces, flat_scaling_of
 from emuq.agents.visited import Visited
 from emuq.errors import InputError, LearningWarning
 from fuzzing import case

@@ -10,8 +10,9 @@ from gymnasium.spaces import Box
 
 import emuq
 from emuq.agents import summary
+from emuq.agents.actions import from_unit
 from emuq.agents.emuq import insight, relevance
-from emuq.agents.spaces import from_unit
+from emuq.agents.emuq.datasets import transitions_of
 from emuq.planning import dynamics, selection
 from emuq.precision import double
 from emuq.progress import Progress
@@ -105,7 +106,7 @@ def test_what_is_left_is_the_variance_of_q_where_it_has_been(drifter):
 def test_novelty_is_what_the_steps_before_left_unknown(drifter):
     told = drifter.insight()
     features = drifter.whole_state().basis.features
-    states, units, *_ = drifter._transitions()
+    states, units, *_ = transitions_of(drifter)
     with double():
         phi = np.asarray(features(jnp.asarray(drifter._scaling(states)), jnp.asarray(units)))
     before, after = phi[:100], phi[100:]

@@ -84,6 +84,8 @@ PURE = (
 )  # values alone
 HOST = (
     "agent",
+    "beginning",
+    "instep",
     "runtime",
     "programs",
     "exact",
@@ -91,6 +93,7 @@ HOST = (
     "alongside",
     "background",
     "warming",
+    "resuming",
     "datasets",
     "imagine",
     "insight",

@@ -10,10 +10,11 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 
 import emuq
+from emuq.agents.actions import actions_of, from_index, from_unit, to_unit
 from emuq.agents.episodes import Transition
 from emuq.agents.readings import LARGEST_REWARD, observation_of, reward_of
 from emuq.agents.rffq import RFFQ
-from emuq.agents.spaces import Spaces, actions_of, from_index, from_unit, scaling_of, to_unit
+from emuq.agents.spaces import Spaces, scaling_of
 from emuq.callbacks import KeepBest
 from emuq.errors import InputError, LearningWarning
 from places import AGENTS, BOX, CHOOSING, EMUQ, Line, Troubled, agent, place

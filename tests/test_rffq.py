@@ -8,9 +8,9 @@ import pytest
 import emuq  # noqa: F401 (registers the environments)
 from emuq import domains
 from emuq.agents import rffq
+from emuq.agents.actions import actions_of
 from emuq.agents.registry import AGENTS, make_agent
 from emuq.agents.rffq import RFFQ, Options
-from emuq.agents.spaces import actions_of
 from emuq.errors import InputError
 from emuq.precision import double
 from emuq.run import lockstep, loop

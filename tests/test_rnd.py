@@ -8,8 +8,8 @@ import pytest
 
 import emuq
 from emuq import domains
+from emuq.agents.actions import actions_of
 from emuq.agents.rnd import core
-from emuq.agents.spaces import actions_of
 from emuq.errors import InputError
 from emuq.precision import double
 from emuq.run import lockstep

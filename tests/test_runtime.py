@@ -14,9 +14,9 @@ import emuq
 from cars import car, weights
 from doubling import in_double
 from emuq import checkpoint
+from emuq.agents.actions import to_unit
 from emuq.agents.emuq import act, learn, programs
 from emuq.agents.episodes import Transition
-from emuq.agents.spaces import to_unit
 from emuq.linear import posterior
 from emuq.linear.expectation import quadratic_form
 from emuq.precision import double

@@ -30,7 +30,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 
 import emuq  # noqa: F401 (registers the domains)
-from emuq.agents.base import reset_seed
+from emuq.agents.episodes import reset_seed
 
 DOMAINS = ("MountainCar", "SinglePendulum", "DoublePendulum", "CartpoleSwingUp")
 AGENTS: dict[str, type[BaseAlgorithm]] = {"sac": SAC, "ppo": PPO}

@@ -1,7 +1,7 @@
-"""The surface that every agent shares: learn, predict, save, load, kappa.
+"""The surface that every agent shares: it learns, is saved, and is loaded again.
 
-An agent fills in the abstract methods; the controller of kappa, callbacks, history and checkpoints are
-written once, here, and the loop over episodes in `walk`.
+An agent fills in the abstract methods. How it acts and is tested is in `policy`, a call of `learn` in
+`learning`, the loop over episodes in `walk`, and what a file has in `saved`.
 """
 
 from __future__ import annotations
@@ -11,36 +11,28 @@ import copy
 import io
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
 from typing import Any, BinaryIO, ClassVar, Self
 
 import gymnasium as gym
 import numpy as np
 
 from emuq import checkpoint
-from emuq.agents import saved, summary
-from emuq.agents.copies import Copies
-from emuq.agents.deadline import deadline_of
+from emuq.agents import learning, saved, summary
 from emuq.agents.doubts import Doubts
-from emuq.agents.episodes import Callback, Transition, UnderWay, as_callback, reset_seed, rollout
-from emuq.agents.interrupts import Interrupts
-from emuq.agents.limits import Limits
-from emuq.agents.readings import is_batch, observation_of
+from emuq.agents.episodes import Callback, Transition, UnderWay
+from emuq.agents.policy import Policy
 from emuq.agents.spaces import EnvLike, Spaces, as_env, spaces_of
-from emuq.agents.vector import Beside, Together
-from emuq.agents.walk import Walk
-from emuq.errors import InputError, quoted
+from emuq.agents.vector import Beside
 from emuq.history import Episode, History
-from emuq.kappa import Controller, Outcome, as_controller, from_json
-from emuq.kappa.protocol import check_weight, check_whole
-from emuq.progress import Progress
+from emuq.kappa import Controller, Outcome, from_json
 
 
-class Agent(abc.ABC):
+class Agent(Policy):
     """What every agent can do: learn, act, be tested, be saved, and have its kappa turned.
 
-    `learn` walks through episodes; everything an agent does differently is in six methods.
+    `learn` walks through episodes; everything an agent does differently is in six methods, `_greedy` (of the
+    policy) among them.
 
     Attributes:
         env: The environment it learns in, or None where it was made from spaces alone.
@@ -56,28 +48,17 @@ class Agent(abc.ABC):
     """
 
     name: ClassVar[str]
-    takes_copies: ClassVar[bool] = False  # it has `_beside`
-    any_units: ClassVar[bool] = False  # kappa U is weighed in units of Q
     any_action: ClassVar[bool] = False  # it learns from actions that it did not choose
     may_be_nan: ClassVar[tuple[str, ...]] = ()  # names of arrays in which NaN stands for "none yet"
 
     def __init__(self, env: EnvLike, *, seed: int, kappa: float | Controller, options: dict) -> None:
-        if not isinstance(seed, int | np.integer) or seed < 0:
-            raise InputError(f"seed is {seed!r}: expected a whole number from 0")
-        env = as_env(env, copies=self.takes_copies)
-        self.env = env if isinstance(env, gym.Env) else None
-        self._copies = env if isinstance(env, Copies) else None
-        self.observation_space, self.action_space = env.observation_space, env.action_space
-        self.spaces = spaces_of(env)
-        self.seed = int(seed)
         self.history = History()
         self.options = options
         self._under_way: UnderWay | None = None
         self._doubts = Doubts()
-        self.limits: Limits | None = None  # of how fast a command may change
-        self.kappa = kappa
+        super().__init__(env, seed=seed, kappa=kappa)
 
-    # What an agent fills in -------------------------------------------------------------------------
+    # What an agent fills in, besides `_greedy` ------------------------------------------------------
 
     @abc.abstractmethod
     def _start(self, observation: Any) -> Any:
@@ -92,10 +73,6 @@ class Agent(abc.ABC):
         """The episode is over."""
 
     @abc.abstractmethod
-    def _greedy(self, observation: Any, kappa: float) -> Any:
-        """argmax_a Q + kappa U, learning nothing."""
-
-    @abc.abstractmethod
     def _get_state(self) -> Any:
         """The whole state as a pytree of arrays."""
 
@@ -106,40 +83,6 @@ class Agent(abc.ABC):
     def _beside(self) -> Beside:
         """How episodes of several copies are learned from at once, by an agent that `takes_copies`."""
         raise NotImplementedError
-
-    # kappa ------------------------------------------------------------------------------------------
-
-    @property
-    def kappa(self) -> float:
-        """The weight of exploration now. Set it to a number or to a controller, at any moment.
-
-        Examples:
-            >>> agent.kappa = 0.0                          # exploit, from the next action on
-            >>> agent.kappa = emuq.kappa.Budget(episodes=300)
-            >>> agent.kappa
-            1.0
-        """
-        return self._kappa
-
-    @kappa.setter
-    def kappa(self, kappa: float | Controller) -> None:
-        self._controller = as_controller(kappa)
-        self._control(self._controller.init())
-
-    def _control(self, state: Any) -> None:
-        self._controller_state = state
-        self._kappa = float(self._controller.value(state))  # read at every step: computed once an episode
-
-    @property
-    def controller(self) -> Controller:
-        """Who sets kappa.
-
-        Examples:
-            >>> agent.kappa = 0.5
-            >>> agent.controller
-            Constant(kappa=0.5)
-        """
-        return self._controller
 
     # Learning ---------------------------------------------------------------------------------------
 
@@ -190,47 +133,8 @@ class Agent(abc.ABC):
             >>> len(agent.learn(total_timesteps=100, until="goal", progress=False))
             1
         """
-        where, tell = self._learning_environment(env), as_callback(callback)
-        lengths = {"episodes": episodes, "steps": steps, "total_timesteps": total_timesteps}
-        given = {name: number for name, number in lengths.items() if number is not None}
-        if len(given) != 1:
-            text = ", ".join(f"{name}={number}" for name, number in given.items())
-            raise InputError(f"learn({text}): expected exactly one of the two, episodes=... or steps=...")
-        for name, number in given.items():
-            check_whole(name, number, 1)
-        if until not in (None, "goal"):
-            raise InputError(f"until is {until!r}: expected None or 'goal'")
-        timing = deadline_of(self, deadline, safe_action)
-        if isinstance(where, Copies):
-            beside = self.options.get("planning") == "beside"
-            given = {"deadline is given": timing is not None, "action_rate is given": self.limits is not None}
-            for what, found in {**given, "planning is 'beside'": beside}.items():
-                if found:
-                    raise InputError(f"{what} where copies step together: expected a single environment")
-        steps = total_timesteps if steps is None else steps
-        done, first = 0, len(self.history)
-        with Progress(progress, episodes=episodes, steps=steps) as bar, Interrupts() as ears, self._settled():
-            ears.during(self.warmup)
-            if isinstance(where, Copies):
-                Together(self, where, tell, bar, ears).learn(episodes, steps, until)
-                return self.history[first:]
-            with closing(Walk(self, where, tell, bar, ears, timing)) as walk:
-                while (episodes is None or len(self.history) - first < episodes) and (
-                    steps is None or done < steps
-                ):
-                    row, go_on = walk.episode(None if steps is None else steps - done)
-                    done += row.length
-                    if not go_on or (until == "goal" and row.goal):
-                        break
-        return self.history[first:]
-
-    @contextmanager
-    def _settled(self) -> Iterator[None]:
-        """However learning ends, nothing is under way after it."""
-        try:
-            yield
-        finally:
-            self._settle()
+        given = {"episodes": episodes, "steps": steps, "total_timesteps": total_timesteps}
+        return learning.learn(self, env, callback, progress, deadline, safe_action, until, **given)
 
     def _settle(self) -> None:
         """Learning stops for now: nothing is to be under way any more."""
@@ -299,82 +203,6 @@ class Agent(abc.ABC):
         """What is to be said, once, of bounds that do not fit what was visited."""
         return None
 
-    def evaluate(
-        self, episodes: int = 20, *, kappa: float = 0.0, seed: int = 0, env: gym.Env | str | None = None
-    ) -> History:
-        """Run episodes without learning, on starts that learning never used.
-
-        Args:
-            episodes: How many.
-            kappa: The weight of exploration in them: 0 exploits, inf explores only.
-            seed: Of the episodes' starts; the same seed gives the same starts.
-            env: Another environment than the agent's own, with the same spaces.
-
-        Returns:
-            One row for each episode. `agent.history` is left as it was.
-
-        Raises:
-            InputError: If the agent has no environment and none is given.
-
-        Examples:
-            >>> tests = agent.evaluate(10)
-            >>> sum(episode.goal for episode in tests)
-            10
-        """
-        check_whole("episodes", episodes, 0)
-        found, history, steps = self._environment(env), History(), 0
-        where = found if self.limits is None else self.limits.on(found)
-        for i in range(int(episodes)):
-            total, length, goal = self._rollout(where, kappa, (seed, i))
-            steps += length
-            history.append(Episode(total, length, goal, kappa, steps))
-        return history
-
-    def _rollout(self, env, kappa: float, stream: tuple[int, ...]) -> tuple[float, int, bool]:
-        def policy(observation: Any) -> Any:
-            return self._greedy(observation, kappa)
-
-        return rollout(env, self.observation_space, policy, self._reset_seed(*stream, test=True))
-
-    def predict(
-        self,
-        observation: Any,
-        state: None = None,
-        episode_start: Any = None,
-        deterministic: bool = True,
-        *,
-        kappa: float | None = None,
-    ) -> tuple[Any, None]:
-        """The greedy action in Q + kappa U, and None, as Stable-Baselines3's `predict` returns them.
-
-        Args:
-            observation: One observation, or rows of them, which give rows of actions.
-            state: None. There is no state to carry from one observation to the next.
-            episode_start: Makes no difference, for the same reason.
-            deterministic: Makes no difference: the greedy action is the same however it is asked for.
-            kappa: The weight of exploration, instead of the agent's own; inf explores only.
-
-        Returns:
-            The action, and None.
-
-        Raises:
-            InputError: If the observation is not one of the space's, or kappa is negative.
-
-        Examples:
-            >>> observation, _ = agent.env.reset(seed=1)
-            >>> action, _ = agent.predict(observation, deterministic=True)
-            >>> int(action)                                  # to the right, where the goal is
-            1
-        """
-        if state is not None:
-            raise InputError(f"state is {quoted(state)}: expected None, since the policy has no memory")
-        kappa = self.kappa if kappa is None else kappa
-        check_weight(kappa)
-        space = self.observation_space
-        if is_batch(space, observation):
-            return np.stack([self.predict(one, kappa=kappa)[0] for one in observation]), None
-        return self._greedy(observation_of(space, observation), float(kappa)), None
-
     def summary(self) -> str:
         """How it is doing, in plain words.
 
@@ -386,22 +214,6 @@ class Agent(abc.ABC):
 
     def __repr__(self) -> str:
         return summary.line(self)
-
-    def _learning_environment(self, env: Any) -> gym.Env | Copies:
-        given = self._copies if env is None else env
-        found = None if given is None else as_env(given, copies=self.takes_copies)
-        return found if isinstance(found, Copies) else self._environment(env)
-
-    def _environment(self, env: gym.Env | str | None) -> gym.Env:
-        found = self.env if env is None else as_env(env)
-        if found is None and self._copies is not None:
-            raise InputError("the agent learns in copies that step together: pass env=..., a single one")
-        if not isinstance(found, gym.Env):
-            raise InputError("the agent was made from spaces alone: pass env=... to learn or evaluate")
-        return found
-
-    def _reset_seed(self, *stream: int, test: bool = False) -> int:
-        return reset_seed(self.seed, *stream, test=test)
 
     # Files ------------------------------------------------------------------------------------------
 

@@ -1,15 +1,12 @@
-"""What episodes are made of: their seeds, their steps, what callbacks are told, and one without learning."""
+"""What episodes are made of: their seeds, their steps, and what callbacks are told."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import gymnasium as gym
 import numpy as np
 
-from emuq.agents import readings
 from emuq.errors import InputError, quoted
 from emuq.history import Episode
 
@@ -122,18 +119,3 @@ def as_callback(given: Callback | Sequence[Callback] | None) -> Callback | None:
 def reset_seed(seed: int, *stream: int, test: bool = False) -> int:
     """The seed of an episode's reset: learning episodes and tests draw from streams that never meet."""
     return int(np.random.SeedSequence([seed, int(test), *stream]).generate_state(1)[0] >> 1)
-
-
-def rollout(
-    env: readings.Environment, space: gym.Space, policy: Callable[[Any], Any], seed: int
-) -> tuple[float, int, bool]:
-    """An episode in which nothing is learned: its return, its length, whether it reached the goal."""
-    observation = readings.reset(env, space, seed)
-    total, length, most = 0.0, 0, -math.inf
-    while True:
-        length += 1
-        step = readings.step(env, space, policy(observation), length, most)
-        most = max(most, step.reward)
-        observation, total = step.observation, total + step.reward
-        if step.terminated or step.truncated:
-            return total, length, step.goal

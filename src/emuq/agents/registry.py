@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import gymnasium as gym
 
+from emuq.agents.actions import actions_of
 from emuq.agents.flatten import Flat
-from emuq.agents.spaces import Spaces, actions_of, scaling_of
+from emuq.agents.spaces import Spaces, scaling_of
 from emuq.errors import InputError
 
 if TYPE_CHECKING:

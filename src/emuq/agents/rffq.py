@@ -17,9 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from emuq.agents.actions import Actions, actions_of, from_index
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
-from emuq.agents.spaces import Actions, EnvLike, actions_of, as_env, from_index, plain, scaling_of
+from emuq.agents.spaces import EnvLike, as_env, plain, scaling_of
 from emuq.agents.ties import argmax_by_uniform
 from emuq.errors import InputError, finite
 from emuq.history import Episode

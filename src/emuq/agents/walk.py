@@ -19,6 +19,7 @@ from emuq.agents.deadline import Deadline, InTime, InTurn
 from emuq.agents.episodes import Callback, Event, Transition, UnderWay
 from emuq.agents.interrupts import Heard, Interrupts
 from emuq.agents.summary import remark
+from emuq.agents.testing import rollout
 from emuq.history import Episode
 from emuq.kappa import Outcome, settles
 from emuq.progress import Progress
@@ -131,6 +132,6 @@ class Walk:
         """
         agent = self._agent
         for i in range(len(returns) if agent.kappa > 0 else 0):
-            returns[i] = agent._rollout(self._env, 0.0, (len(agent.history), i))[0]
+            returns[i] = rollout(agent, self._env, 0.0, len(agent.history), i)[0]
             if settles(agent.controller, returns[i]):
                 break

@@ -14,11 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from emuq import domains
+from emuq.agents.actions import actions_of, from_unit
 from emuq.agents.emuq.options import Options, resolve
 from emuq.agents.emuq.programs import scales
 from emuq.agents.emuq.state import agent_word, choices_of
 from emuq.agents.flatten import Flat
-from emuq.agents.spaces import actions_of, flat_scaling_of, from_unit
+from emuq.agents.spaces import flat_scaling_of
 from emuq.batch.driver import Sizes, Task
 from emuq.batch.programs import Kind
 from emuq.batch.single import Tables

@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from emuq.agents import rffq
+from emuq.agents.actions import Actions, actions_of
 from emuq.agents.dora import core as dora_core
 from emuq.agents.episodes import reset_seed
-from emuq.agents.spaces import Actions, actions_of
 from emuq.agents.tabular import core as tabular_core
 from emuq.agents.tabular.core import Parameters
 from emuq.domains.adapter import action_space

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from emuq.agents import rffq
+from emuq.agents.actions import Actions, from_unit
 from emuq.agents.dora import core as dora_core
-from emuq.agents.spaces import Actions, from_unit
 from emuq.agents.tabular import core as tabular_core
 from emuq.agents.tabular.core import Parameters
 from emuq.domains.base import Domain

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from emuq.agents.actions import Actions
 from emuq.agents.emuq.act import act
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.state import State
-from emuq.agents.spaces import Actions
 from emuq.domains.base import Domain, episode_keys, step_key
 from emuq.run.stepping import moves
 

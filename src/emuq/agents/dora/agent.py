@@ -14,12 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from emuq.agents.actions import Actions, actions_of, from_index
 from emuq.agents.base import Agent
 from emuq.agents.dora import core
 from emuq.agents.dora.core import Options, State
 from emuq.agents.episodes import Transition
 from emuq.agents.option_checks import check_added, check_counts, check_shares, options_of
-from emuq.agents.spaces import Actions, EnvLike, actions_of, as_env, from_index, plain, scaling_of
+from emuq.agents.spaces import EnvLike, as_env, plain, scaling_of
 from emuq.errors import InputError, finite
 from emuq.history import Episode
 from emuq.kappa import Controller

@@ -16,24 +16,28 @@ in step. Ranges that are given, or those of a bounded space, never change.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from emuq.agents.emuq import ranges, schedule
 from emuq.agents.emuq.background import Background
+from emuq.agents.emuq.instep import InStep
 from emuq.agents.emuq.runtime import Runtime
+from emuq.precision import double
 
 if TYPE_CHECKING:
     from emuq.agents.emuq.agent import EMUQ
 
 
-class Alongside:
-    """What is due, what is under way, and what was taken over, of one agent."""
+class Alongside(InStep):
+    """The same course, and what is under way beside the loop."""
+
+    beside: ClassVar[bool] = True
 
     def __init__(self, agent: EMUQ, runtime: Runtime, record: Any = None) -> None:
-        self._agent, self._runtime = agent, runtime
-        self.background = Background(runtime, record)
+        super().__init__(agent)
+        self._runtime, self.background = runtime, Background(runtime, record)
         runtime.beside = True
 
     def repeat(self) -> None:
@@ -42,13 +46,12 @@ class Alongside:
             self.settle()
 
     def step(self, row: np.ndarray) -> Any:
-        """A transition, up to the next action, as an index."""
         index = self._runtime.step(row)
         self.background.add(row)
         return index
 
     def after(self, kappa: float) -> None:
-        """The rest of a step, once its action is known."""
+        """The rest of a step, once its action is known: one of the things above."""
         runtime = self._runtime
         if runtime.used == schedule.BLOCK:  # first: a look that is taken over would leave V full
             runtime.fold()
@@ -62,16 +65,22 @@ class Alongside:
     def settle(self) -> None:
         """What is under way is taken over, once it is made."""
         if self.background.kind is not None:
-            self._take(rests=True)
+            with double():
+                self._take(rests=True)
+
+    @property
+    def moments(self) -> list[tuple[int, bool]]:
+        return self.background.moments
+
+    @moments.setter
+    def moments(self, moments: list[tuple[int, bool]]) -> None:
+        self.background.moments = moments
 
     def _begin(self, kappa: float) -> bool:
         """Whether something was due, which has begun."""
-        agent, runtime, background = self._agent, self._runtime, self.background
-        options, count, course = agent.settings, runtime.count, agent._course
-        due = agent._next_plan is not None and count >= agent._next_plan
-        if due:
-            agent._next_plan = schedule.plan_after(options, count)
-        if due and schedule.plans(options, kappa):
+        agent, background = self._agent, self.background
+        options, count, course = agent.settings, self._runtime.count, self.course
+        if self._may_plan() and schedule.plans(options, kappa):
             anew = schedule.draw_is_due(options, course, kappa, count)
             background.plan(kappa, len(agent.history) if anew else None, self._check())
         elif options.lookahead and schedule.look_is_due(course, count):
@@ -84,17 +93,14 @@ class Alongside:
         raw, scaling, count = agent._raw, agent._scaling, agent.num_transitions
         if raw is None:
             return None
-        return lambda: ranges.fitting(scaling, np.concatenate([raw.start[None], raw.next_states[:count]]))
+        return lambda: ranges.fitting(scaling, ranges.seen(raw, count))
 
     def _take(self, *, rests: bool = False) -> None:
-        agent = self._agent
         kind, began = self.background.take(rests=rests)
         if kind == "ranges":
-            agent._plan_now()
-            return
-        course = agent._course
-        if kind == "look":
-            agent._course = course._replace(looked=began)
+            self.plan()
+        elif kind == "look":
+            self.course = self.course._replace(looked=began)
         else:
-            drawn = began if kind == "draw" else course.drawn
-            agent._course = course._replace(planned=began, drawn=drawn)
+            drawn = began if kind == "draw" else self.course.drawn
+            self.course = self.course._replace(planned=began, drawn=drawn)

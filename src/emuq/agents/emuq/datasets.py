@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from emuq.agents.actions import from_unit
+from emuq.agents.emuq.exact import ExactRuntime
 from emuq.agents.episodes import Transition, UnderWay
 from emuq.agents.readings import looks_like_a_goal, observation_of, reward_of
-from emuq.agents.spaces import from_unit
 from emuq.errors import InputError, quoted
 from emuq.kappa import Outcome
 
@@ -114,7 +115,7 @@ def arrays_of(agent: EMUQ) -> dict[str, np.ndarray]:
     Observations are vectors in the environment's units, as near to what was seen as single precision and the
     bounds allow; as they were seen where a range is learned, or states are known exactly.
     """
-    states, units, rewards, following, terminated = agent._transitions()
+    states, units, rewards, following, terminated = transitions_of(agent)
     actions = agent._actions
     if actions.discrete:
         matches = units @ actions.candidates.T
@@ -125,3 +126,26 @@ def arrays_of(agent: EMUQ) -> dict[str, np.ndarray]:
     ended[np.cumsum([episode.length for episode in agent.history], dtype=int) - 1] = True
     columns = states, taken, rewards, following, terminated
     return dict(zip(COLUMNS, columns, strict=True)) | {"truncated": ended & ~terminated}
+
+
+def transitions_of(agent: EMUQ) -> tuple[np.ndarray, ...]:
+    """States and next states in the environment's units, actions as vectors, rewards, terminal."""
+    if isinstance(agent._runtime, ExactRuntime):
+        return agent._runtime.transitions(agent._actions.candidates)
+    data, number = agent.whole_state().data, agent.num_transitions
+    found = (data.states, data.actions, data.rewards, data.next_states, data.terminal)
+    states, units, rewards, following, terminal = (np.asarray(x[:number]) for x in found)
+    states, following = (agent._scaling.inverse(x.astype(float)) for x in (states, following))
+    if agent._raw is not None:
+        states, following = (x[:number].copy() for x in agent._raw[:2])
+    return states, units.astype(float), rewards.astype(float), following, terminal
+
+
+def trajectories_of(agent: EMUQ) -> list[np.ndarray]:
+    """The states that were visited, an array for each episode."""
+    if isinstance(agent._runtime, ExactRuntime):
+        states = agent._runtime.visited()
+    else:
+        states = np.asarray(agent.whole_state().data.states[: agent.num_transitions], dtype=float)
+    ends = np.cumsum([episode.length for episode in agent.history])
+    return [agent._scaling.inverse(part) for part in np.split(states, ends) if len(part)]

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from emuq.agents.actions import Actions
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.table import Table, balance, empty, novelty, planned, sized
-from emuq.agents.spaces import Actions
 
 LARGEST = 100_000  # states of a space up to which each is taken for one of its own
 ONE_HOT = 8  # numbers from which on a vector with a single 1 is taken for the name of a state

@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from emuq.agents.actions import to_unit
 from emuq.agents.emuq.exact import ExactRuntime
 from emuq.agents.readings import is_batch
-from emuq.agents.spaces import to_unit
 from emuq.errors import InputError, finite, quoted
 from emuq.planning import dynamics, endings, foretelling
 from emuq.planning.dynamics import Model

@@ -22,6 +22,7 @@ from jaxtyping import Array
 from scipy.linalg import solve_triangular
 
 from emuq.agents.emuq import relevance
+from emuq.agents.emuq.datasets import transitions_of
 from emuq.agents.emuq.exact import ExactRuntime
 from emuq.planning import dynamics, selection
 from emuq.planning.transitions import Transitions
@@ -54,7 +55,7 @@ def of(agent: EMUQ) -> Insight | None:
     number = agent.num_transitions
     if not number:
         return None
-    observed, units, rewards, following, _ = agent._transitions()
+    observed, units, rewards, following, _ = transitions_of(agent)
     states, after = agent._scaling(observed), agent._scaling(following)
     first = agent.history[-RECENT - 1].steps if len(agent.history) > RECENT else number // 2
     with double():

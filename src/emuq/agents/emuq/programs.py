@@ -21,12 +21,13 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from emuq.agents.actions import Actions
 from emuq.agents.emuq import act, learn
 from emuq.agents.emuq import plan as planning
 from emuq.agents.emuq import state as states
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.state import Basis, State
-from emuq.agents.spaces import Actions, Scaling
+from emuq.agents.spaces import Scaling
 from emuq.linear.expectation import quadratic_form
 from emuq.linear.posterior import Blocked
 from emuq.planning import support, transitions

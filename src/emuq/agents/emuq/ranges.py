@@ -64,6 +64,11 @@ def bounded(vector: np.ndarray) -> np.ndarray:
     return np.clip(vector, -LARGEST, LARGEST)
 
 
+def seen(raw: Raw, count: int) -> np.ndarray:
+    """The observations that a range is learned from: the newest start, and where `count` transitions led."""
+    return np.concatenate([raw.start[None], raw.next_states[:count]])
+
+
 def sized(raw: Raw, capacity: int) -> Raw:
     """Exactly `capacity` rows, for a file."""
     sized = (np.concatenate([rows, np.zeros_like(rows)])[:capacity] for rows in raw[:2])

@@ -136,6 +136,11 @@ class Runtime:
         self._fixed = fixed._replace(blocked=fixed.blocked._replace(covariance=covariance), form=form)
         self._reading = self._reading._replace(covariance=covariance, form=form)
 
+    @property
+    def fills(self) -> bool:
+        """Half of the room is taken now, or all of it, so that it is about to double."""
+        return self.count in (self.capacity // 2, self.capacity)
+
     # Episodes and plans -------------------------------------------------------------------------------------
 
     def begin(self, observation: np.ndarray, kappa: float) -> jax.Array:

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from emuq.agents.actions import Actions
 from emuq.agents.emuq.options import Options
 from emuq.agents.emuq.schedule import BLOCK
-from emuq.agents.spaces import Actions
 from emuq.linear import expectation, posterior
 from emuq.linear.expectation import Moments, quadratic_form
 from emuq.linear.features import Features, Part, action_part, random_fourier

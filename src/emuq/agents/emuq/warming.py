@@ -20,6 +20,7 @@ import numpy as np
 
 from emuq.agents.emuq import programs, ranges, schedule
 from emuq.agents.emuq.background import Background, yield_to_others
+from emuq.agents.emuq.beginning import smooth_runtime
 from emuq.agents.emuq.runtime import Runtime
 from emuq.kappa import Automatic, Outcome
 from emuq.planning import transitions
@@ -38,8 +39,17 @@ def key(agent: EMUQ, capacity: int) -> Any:
     """What programs depend on."""
     actions = agent._actions
     shapes = actions.candidates.shape, actions.nodes.shape, actions.discrete, actions.efforts is None
-    ways = agent._raw is None, agent._alongside is None
+    ways = agent._raw is None, agent._order.beside
     return agent.settings, agent._scaling.dim, shapes, capacity, ways
+
+
+def warm_up(agent: EMUQ) -> None:
+    """Compile for the room that there is, and for the next where half of it is taken."""
+    runtime = agent._runtime
+    if isinstance(runtime, Runtime):  # a table compiles nothing
+        warm(agent, runtime.capacity)
+        if 2 * runtime.count >= runtime.capacity:
+            warm(agent, 2 * runtime.capacity)
 
 
 def warm(agent: EMUQ, capacity: int) -> None:
@@ -59,8 +69,8 @@ def warm(agent: EMUQ, capacity: int) -> None:
 def _call_all(agent: EMUQ, capacity: int) -> None:
     """Every method of a runtime, as an agent calls them."""
     options, actions, scaling = agent.settings, agent._actions, agent._scaling
-    twin = agent._smooth_runtime(capacity)
-    twin.beside = agent._alongside is not None
+    twin = smooth_runtime(agent, capacity)
+    twin.beside = agent._order.beside
     observation = scaling.inverse(np.full(scaling.dim, 0.5))
     action = actions.candidates[0] if actions.discrete else np.asarray(actions.low, float)
     background = Background(twin)
@@ -93,7 +103,7 @@ def _call_all(agent: EMUQ, capacity: int) -> None:
         state = ranges.rescaled(twin.whole_state(), ranges.empty(capacity, old), old, new, options)
         twin.rescale(state, programs.scales(new, actions))
         twin.plan(1.0)
-    if agent._alongside is not None:
+    if agent._order.beside:
         for episodes in (None, 1):
             background.plan(1.0, episodes)
             for _ in range(schedule.BLOCK // 2 + 1):
@@ -124,8 +134,7 @@ if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's
 def prepare(agent: EMUQ, runtime: Runtime) -> None:
     """Half of the room is taken: begin to compile for twice the room, beside the steps.
 
-    When all of it is, it is about to double, and half of that is taken at once.
+    When all of it is (see `Runtime.fills`), it is about to double, and half of that is taken at once.
     """
-    count, capacity = runtime.count, runtime.capacity
-    if ENABLED and count in (capacity // 2, capacity):
-        _thread().submit(warm, agent, 4 * count)
+    if ENABLED:
+        _thread().submit(warm, agent, 4 * runtime.count)

@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 
+from emuq.agents.actions import actions_of, from_index
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
 from emuq.agents.option_checks import check_added, check_counts, options_of
-from emuq.agents.spaces import EnvLike, actions_of, as_env, from_index, plain, scaling_of
+from emuq.agents.spaces import EnvLike, as_env, plain, scaling_of
 from emuq.errors import InputError, MissingExtra, finite
 from emuq.history import Episode
 from emuq.kappa import Controller

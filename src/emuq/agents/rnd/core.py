@@ -26,7 +26,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
-from emuq.agents.spaces import Actions
+from emuq.agents.actions import Actions
 from emuq.agents.ties import argmax_by_bits
 from emuq.linear.features import Features, Part, action_part, combine, random_fourier, scores, state_part
 from emuq.linear.hashing import random_bits

@@ -15,10 +15,11 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 
+from emuq.agents.actions import actions_of, cast
 from emuq.agents.base import Agent
 from emuq.agents.episodes import Transition
 from emuq.agents.option_checks import check_added, check_counts, check_shares, options_of
-from emuq.agents.spaces import EnvLike, actions_of, as_env, cast, plain, scaling_of
+from emuq.agents.spaces import EnvLike, as_env, plain, scaling_of
 from emuq.errors import InputError, MissingExtra, finite
 from emuq.history import Episode
 from emuq.kappa import Controller
