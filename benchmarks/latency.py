@@ -1,9 +1,11 @@
 """The time an agent takes between two steps of its environment, and how it grows with the data.
 
     python benchmarks/latency.py [--steps 10000] [--rate 1000] [--domains MountainCar CartpoleSwingUp]
+                                 [--capacity 131072]
 
 In step with the data, and beside the loop; there the loop is paced at `--rate` steps a second, as a machine
-would be, since plans are made meanwhile. MountainCar explores throughout (kappa = 1), CartpoleSwingUp has the
+would be, since plans are made meanwhile. `--capacity` makes room for so many transitions beforehand: without
+it the programs for more room are compiled beside the steps once 32,768 are stored. MountainCar explores throughout (kappa = 1), CartpoleSwingUp has the
 default controller. A row has the steps since the row before it. Where `.venv-sb3` is there (`make sb3`),
 Stable-Baselines3's SAC with an update each step is beside them, for at most 10,000 steps. Compare numbers of
 one run on quiet cores: the load is printed.
@@ -81,10 +83,10 @@ def summary(name: str, way: str, taken: list[float]) -> list[dict]:
     return rows
 
 
-def emuq_rows(name: str, way: str, steps: int, rate: float | None) -> list[dict]:
+def emuq_rows(name: str, way: str, steps: int, rate: float | None, **options: Any) -> list[dict]:
     env = Timed(gym.make(f"emuq/{name}-v0"), rate if way == "beside" else None)
     # One step ahead, as a control loop wants it: a search at kappa = 0 takes milliseconds.
-    agent = emuq.EMUQ(env, seed=100, planning=way, kappa=KAPPA.get(name), lookahead=1)
+    agent = emuq.EMUQ(env, seed=100, planning=way, kappa=KAPPA.get(name), lookahead=1, **options)
     print(f"{name}, {way}: compiled in {agent.warmup():.1f} s", file=sys.stderr, flush=True)
     agent.learn(steps=steps, progress=False)
     return summary(name, way, env.taken)
@@ -96,9 +98,9 @@ def sac_rows(name: str, steps: int) -> list[dict]:
         print("no .venv-sb3, so no SAC: make sb3", file=sys.stderr)
         return []
     command = [str(SB3), __file__, "--sac", name, "--steps", str(min(steps, 10_000))]
-    return json.loads(
-        subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
-    )
+    alone = {**os.environ, "OMP_NUM_THREADS": "1"}  # with two threads a step takes longer, and at times a second
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=alone)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def sac(name: str, steps: int) -> None:
@@ -117,6 +119,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=1000.0)
     parser.add_argument("--domains", nargs="+", default=["MountainCar", "CartpoleSwingUp"])
     parser.add_argument("--ways", nargs="+", default=["in step", "beside"])
+    parser.add_argument("--capacity", type=int)
     parser.add_argument("--sac", help=argparse.SUPPRESS)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
@@ -125,9 +128,10 @@ def main() -> None:
         return
     emuq.dispatch.inline()
     rows: list[dict] = []
+    room = {} if args.capacity is None else {"capacity": args.capacity}
     for name in args.domains:
         for way in args.ways:
-            rows += emuq_rows(name, way, args.steps, args.rate)
+            rows += emuq_rows(name, way, args.steps, args.rate, **room)
         rows += sac_rows(name, args.steps)
     columns = list(rows[0])
     print("  ".join(column.rjust(15) for column in columns))
