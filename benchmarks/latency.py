@@ -5,10 +5,10 @@
 
 In step with the data, and beside the loop; there the loop is paced at `--rate` steps a second, as a machine
 would be, since plans are made meanwhile. `--capacity` makes room for so many transitions beforehand: without
-it the programs for more room are compiled beside the steps once 32,768 are stored. MountainCar explores throughout (kappa = 1), CartpoleSwingUp has the
-default controller. A row has the steps since the row before it. Where `.venv-sb3` is there (`make sb3`),
-Stable-Baselines3's SAC with an update each step is beside them, for at most 10,000 steps. Compare numbers of
-one run on quiet cores: the load is printed.
+it the programs for more room are compiled beside the steps once 32,768 are stored. MountainCar explores
+throughout (kappa = 1), CartpoleSwingUp has the default controller. A row has the steps since the row before
+it. Where `.venv-sb3` is there (`make sb3`), Stable-Baselines3's SAC with an update each step is beside them,
+for at most 10,000 steps. Compare numbers of one run on quiet cores: the load is printed.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def sac_rows(name: str, steps: int) -> list[dict]:
         print("no .venv-sb3, so no SAC: make sb3", file=sys.stderr)
         return []
     command = [str(SB3), __file__, "--sac", name, "--steps", str(min(steps, 10_000))]
-    alone = {**os.environ, "OMP_NUM_THREADS": "1"}  # with two threads a step takes longer, and at times a second
+    alone = {**os.environ, "OMP_NUM_THREADS": "1"}  # with two, a step takes longer, and at times a second
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=alone)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -109,6 +109,16 @@ def sac(name: str, steps: int) -> None:
     env = Timed(gym.make(f"emuq/{name}-v0"), None)
     SAC("MlpPolicy", env, learning_starts=100, train_freq=1, gradient_steps=1, seed=100).learn(steps)
     print(json.dumps(summary(name, "SB3's SAC", env.taken)))
+
+
+def told(rows: list[dict], heading: bool = False) -> list[dict]:
+    """The same rows, printed as soon as they are known: a run that is stopped has told what it measured."""
+    if heading:
+        print("  ".join(column.rjust(15) for column in rows[0]))
+    for row in rows:
+        cells = (f"{x:.4g}" if isinstance(x, float) else str(x) for x in row.values())
+        print("  ".join(cell.rjust(15) for cell in cells), flush=True)
+    return rows
 
 
 def main() -> None:
@@ -131,13 +141,8 @@ def main() -> None:
     room = {} if args.capacity is None else {"capacity": args.capacity}
     for name in args.domains:
         for way in args.ways:
-            rows += emuq_rows(name, way, args.steps, args.rate, **room)
-        rows += sac_rows(name, args.steps)
-    columns = list(rows[0])
-    print("  ".join(column.rjust(15) for column in columns))
-    for row in rows:
-        cells = (f"{x:.4g}" if isinstance(x, float) else str(x) for x in row.values())
-        print("  ".join(cell.rjust(15) for cell in cells))
+            rows += told(emuq_rows(name, way, args.steps, args.rate, **room), heading=not rows)
+        rows += told(sac_rows(name, args.steps))
     print(f"milliseconds; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1))
