@@ -27,8 +27,10 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
+import forging  # noqa: E402
 from emuq import cache  # noqa: E402
 from emuq.agents.emuq import warming  # noqa: E402
+from emuq.errors import InputError  # noqa: E402
 from emuq.precision import double  # noqa: E402
 
 # Tests are mostly compiling: what one process has compiled, the others read, their subprocesses and the next
@@ -63,3 +65,37 @@ def _room_for_programs():
     maps = Path("/proc/self/maps")
     if maps.exists() and len(maps.read_bytes().splitlines()) > 15_000:
         jax.clear_caches()
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory):
+    """Of each kind an environment, an agent that has learned, and its file."""
+    folder = tmp_path_factory.mktemp("originals")
+    found = {}
+    for kind, (make_env, make) in forging.KINDS.items():
+        env = make_env()
+        agent = make(env)
+        agent.learn(episodes=2, progress=False)
+        agent.save(folder / kind)
+        found[kind] = env, agent, folder / kind
+    return found
+
+
+@pytest.fixture
+def forged(originals, tmp_path):
+    """`forged(kind, header, **arrays)`: the error that a forged file is refused with, or None."""
+
+    def refused(kind, header=None, **arrays):
+        env, agent, original = originals[kind]
+        path = tmp_path / "forged.emuq"
+        path.write_bytes(original.read_bytes())
+        forging.forge(path, header, **arrays)
+        message = None
+        try:
+            type(agent).load(path, env)
+        except InputError as error:
+            message = str(error)
+        assert message is None or (str(path) in message and "\n" not in message)
+        return message
+
+    return refused

@@ -14,6 +14,7 @@ import gymnasium as gym
 import numpy as np
 
 import emuq
+from emuq import checkpoint
 from emuq.agents.base import Agent
 from emuq.agents.rffq import RFFQ
 from tabular_worlds import Corridor
@@ -95,3 +96,8 @@ def forge(path: Path, header: dict | str | None = None, **arrays: np.ndarray | b
         for name, raw in content.items():
             if raw is not None:
                 archive.writestr(name, raw)
+
+
+def state(agent: Agent) -> dict[str, np.ndarray]:
+    """All that an agent saves of what it knows, by name."""
+    return checkpoint.flatten(agent._get_state())

@@ -1,8 +1,6 @@
-"""Environments that newcomers bring: their spaces, their numbers, their habits from other libraries."""
+"""Environments that newcomers bring: their spaces, their numbers, and what an agent tells of them."""
 
 from __future__ import annotations
-
-import warnings
 
 import gymnasium as gym
 import numpy as np
@@ -16,8 +14,8 @@ from emuq.agents.readings import LARGEST_REWARD, observation_of, reward_of
 from emuq.agents.rffq import RFFQ
 from emuq.agents.spaces import Spaces, scaling_of
 from emuq.callbacks import KeepBest
-from emuq.errors import InputError, LearningWarning
-from places import AGENTS, BOX, CHOOSING, EMUQ, Line, Troubled, agent, place
+from emuq.errors import InputError
+from places import BOX, CHOOSING, EMUQ, Line, Troubled, agent, place
 
 
 def one_line(error) -> bool:
@@ -230,121 +228,6 @@ def test_bytes_are_numbers():
     assert scaling_of(Spaces(space, BOX), None)(np.array([0, 255], np.uint8)).tolist() == [0, 1]
 
 
-# Habits from elsewhere ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("number", [2.5, 0, -1, "3", True, float("inf")])
-@pytest.mark.parametrize("name", ["episodes", "steps", "total_timesteps"])
-def test_lengths_are_whole_numbers(name, number):
-    learner = agent("random", place("random"))
-    with pytest.raises(InputError, match=name) as caught:
-        learner.learn(**{name: number}, progress=False)
-    assert one_line(caught)
-    assert len(learner.history) == 0
-
-
-def test_total_timesteps_are_steps():
-    one, other = agent("random", place("random")), agent("random", place("random"))
-    one.learn(total_timesteps=17, progress=False)
-    other.learn(steps=17, progress=False)
-    assert one.num_transitions == 17
-    assert one.history.to_dict() == other.history.to_dict()
-    with pytest.raises(InputError, match="exactly one"):
-        one.learn(steps=3, total_timesteps=3)
-
-
-@pytest.mark.parametrize("name", [name for name in AGENTS if not AGENTS[name][2]])
-def test_an_id_is_an_environment(name):
-    learner = agent(name, "emuq/MountainCar-v0")
-    assert learner.env is not None
-    assert learner.env.spec.id == "emuq/MountainCar-v0"
-
-
-@pytest.mark.parametrize(
-    ("env", "message"),
-    [
-        ("emuq/Mountain-v0", "env is 'emuq/Mountain-v0'"),
-        (None, "env is None: expected a Gymnasium environment"),
-        (Line, "expected a Gymnasium environment"),
-    ],
-)
-@pytest.mark.parametrize("name", ["emuq", "rffq", "dora", "rnd", "vime", "random", "epsilon-greedy"])
-def test_what_is_no_environment_is_refused_in_one_line(name, env, message):
-    with pytest.raises(InputError, match=message) as caught:
-        agent(name, env)
-    assert one_line(caught)
-    learner = agent(name, place(name))
-    if env is not None:
-        with pytest.raises(InputError, match=message):
-            learner.learn(episodes=1, env=env, progress=False)
-
-
-@pytest.mark.parametrize("name", ["rffq", "dora", "rnd", "vime", "random", "epsilon-greedy"])
-def test_copies_that_step_together_are_refused_by_agents_that_learn_in_one(name):
-    copies = gym.vector.SyncVectorEnv([lambda: Line(BOX)] * 2)
-    with pytest.raises(InputError, match="a vector of environments: expected a single one") as caught:
-        agent(name, copies)
-    assert one_line(caught)
-    with pytest.raises(InputError, match="a vector of environments: expected a single one"):
-        agent(name, place(name)).learn(episodes=1, env=copies, progress=False)
-
-
-def test_every_one_of_several_callbacks_hears_everything_and_each_may_stop():
-    first, second = [], []
-    learner = agent("random", place("random"))
-    callbacks = [
-        lambda event: second.append(event.kind) or len(second) < 7,
-        lambda event: first.append(event.kind),
-    ]
-    learner.learn(episodes=3, callback=callbacks, progress=False)
-    assert first == second == ["step"] * 7 + ["episode"]
-    learner.learn(episodes=1, callback=[], progress=False)
-    for wrong in (3, [print, "x"], object()):
-        with pytest.raises(InputError, match="callback is") as caught:
-            learner.learn(episodes=1, callback=wrong, progress=False)
-        assert one_line(caught)
-
-
-@pytest.mark.parametrize("name", AGENTS)
-def test_stable_baselines3s_way_to_ask_for_an_action(name):
-    env = place(name)
-    learner = agent(name, env)
-    learner.learn(episodes=1, progress=False)
-    observations = [env.reset()[0], env.step(env.action_space.sample())[0]]
-    batch = np.array(observations)
-    actions, state = learner.predict(batch, state=None, episode_start=np.ones(2, bool), deterministic=True)
-    assert state is None
-    assert actions.shape == (2, *env.action_space.shape)
-    assert all(env.action_space.contains(action) for action in actions)
-    if name != "random":
-        np.testing.assert_array_equal(actions, [learner.predict(one)[0] for one in observations])
-    assert learner.predict(observations[0], None, None, False)[1] is None
-    with pytest.raises(InputError, match="state is"):
-        learner.predict(observations[0], state=np.zeros(3))
-
-
-def evaluate_policy(model, env, n_eval_episodes=3):
-    """What Stable-Baselines3's function of this name asks of a model, on a vector of one environment."""
-    returns, states = [], None
-    for _ in range(n_eval_episodes):
-        observation, total, start, over = env.reset()[0], 0.0, True, False
-        while not over:
-            actions, states = model.predict(
-                np.stack([observation]), state=states, episode_start=np.array([start]), deterministic=True
-            )
-            observation, reward, terminated, truncated, _ = env.step(actions[0])
-            total, start, over = total + reward, False, terminated or truncated
-        returns.append(total)
-    return np.mean(returns), np.std(returns)
-
-
-@pytest.mark.parametrize("name", ["emuq", "vime", "exploration-values"])
-def test_evaluate_policy_finds_what_evaluate_finds(name):
-    learner = agent(name, place(name))
-    learner.learn(episodes=1, progress=False)
-    assert evaluate_policy(learner, place(name)) == (1.0, 0.0)
-
-
 # Comfort ------------------------------------------------------------------------------------------------
 
 
@@ -407,78 +290,3 @@ def test_the_best_is_known_by_tests(tmp_path):
     assert len(emuq.RandomAgent.load(path, learner.env).history) == 2
     with pytest.raises(InputError, match="last is 0"):
         KeepBest(path, last=0)
-
-
-# Warnings -----------------------------------------------------------------------------------------------
-
-
-class Paying(Line):
-    """`reward(time)` at each step, and the end after `horizon` steps, by termination or not."""
-
-    def __init__(self, reward, *, horizon=3, ends=True, info=None) -> None:
-        super().__init__(BOX, horizon=horizon)
-        self.pay, self.ends, self.said = reward, ends, info or {}
-
-    def step(self, action):
-        observation, *_ = super().step(action)
-        over = self.time >= self.horizon
-        return observation, self.pay(self.time), over and self.ends, over and not self.ends, self.said
-
-
-def warned(env, episodes, **options) -> list[str]:
-    learner = agent(options.pop("name", "random"), env, **options)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        learner.learn(episodes=episodes, progress=False)
-    assert all(one.category is LearningWarning for one in caught)
-    assert len(learner.history) == episodes
-    return [str(one.message) for one in caught]
-
-
-@pytest.mark.parametrize(
-    "env",
-    [
-        Paying(lambda time: 1.0),  # an end like every step: none
-        Paying(lambda time: 1.0, info={"is_success": True}),  # it says so itself
-        Paying(lambda time: float(time == 3)),  # only the goal is rewarded
-        Paying(lambda time: 1.0 if time == 3 else -0.1),  # and the way to it costs
-        Paying(lambda time: 1.0, ends=False),  # no goals at all
-    ],
-)
-def test_goals_that_may_be_goals_are_not_doubted(env):
-    assert warned(env, 12) == []
-
-
-def test_it_is_said_once_when_kappa_would_never_fall():
-    (text,) = warned(Paying(lambda time: -1.0, ends=False), 60, kappa=emuq.kappa.UntilGoal())
-    assert "none of 50 episodes counts as a goal" in text
-
-
-@pytest.mark.parametrize(
-    ("env", "kappa"),
-    [
-        (Paying(lambda time: -1.0, ends=False), emuq.kappa.Decay(0.1)),
-        (Paying(lambda time: 0.0, ends=False), emuq.kappa.UntilGoal()),  # a goal that is far away
-        (Paying(lambda time: -float(time == 3)), emuq.kappa.UntilGoal()),  # or failures on the way to it
-        (Paying(lambda time: -1.0, ends=False, info={"is_success": False}), emuq.kappa.UntilGoal()),
-    ],
-)
-def test_patience_is_not_doubted(env, kappa):
-    assert warned(env, 60, kappa=kappa) == []
-
-
-@pytest.mark.parametrize(
-    ("reward", "kappa", "said"),
-    [(900.0, 1.0, False), (1100.0, 1.0, True), (1100.0, 2.0, False), (1100.0, 0.0, False)],
-)
-def test_it_is_said_once_when_one_reward_dwarfs_exploration(reward, kappa, said):
-    env = place("exploration-values")
-    env.step = lambda action, step=env.step: (step(action)[0], -reward, *step(action)[2:])
-    texts = warned(env, 2, name="exploration-values", kappa=kappa)
-    assert len(texts) == said
-    assert all("kappa U weighs at most 100" in text for text in texts)
-
-
-def test_emuqs_exploration_reaches_as_far_as_its_bounds_of_u():
-    assert emuq.EMUQ(Line(BOX), **EMUQ).exploration_range == pytest.approx(1 / (1 - 0.97))
-    assert emuq.EMUQ(Line(BOX), **EMUQ, preset="paper").exploration_range == pytest.approx(100)
